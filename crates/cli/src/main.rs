@@ -1,0 +1,3 @@
+//! The osier command.
+
+fn main() {}

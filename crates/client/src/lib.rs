@@ -1,0 +1,1 @@
+//! What apps use: open a node, topics, publish, the SyncEvent stream.

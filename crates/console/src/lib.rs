@@ -1,0 +1,1 @@
+//! The local HTTP API: topics, entries, events, status, health.

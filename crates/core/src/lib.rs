@@ -1,0 +1,1 @@
+//! The vocabulary: ids, entries, envelopes, chains, frontier, limits, time.

@@ -1,0 +1,1 @@
+//! The node's brain: sessions, policy, ingest, gossip decisions, schedule.

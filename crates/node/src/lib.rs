@@ -1,0 +1,1 @@
+//! Drives the engine over iroh, iroh-gossip and the disk.

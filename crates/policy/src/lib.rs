@@ -1,0 +1,1 @@
+//! When is history complete: trust, outcomes, rules, deadlines, verdicts.

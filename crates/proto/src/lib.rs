@@ -1,0 +1,1 @@
+//! The sync wire: messages, frames, session machines, markers, watermarks.

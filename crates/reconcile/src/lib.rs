@@ -1,0 +1,1 @@
+//! Negentropy v1 over a storage that can supply range fingerprints.

@@ -1,0 +1,1 @@
+//! Deterministic simulator: many engines and stores, faulty network, liars, checkers.

@@ -1,0 +1,1 @@
+//! The redb store: log, chains, order index, frontier tree, group commit.

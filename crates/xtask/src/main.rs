@@ -1,0 +1,3 @@
+//! Developer tasks: test, ci, arrows, tidy, vectors, spec index.
+
+fn main() {}
