@@ -1,1 +1,51 @@
-//! The vocabulary: ids, entries, envelopes, chains, frontier, limits, time.
+//! The vocabulary of Osier: what an entry is, who signed it, and what a topic's history adds up to.
+//!
+//! Pure: nothing here reads a clock, draws randomness or touches the world.
+//!
+//! | module | what it holds |
+//! | --- | --- |
+//! | `id` | topic, entry, node, session and request ids |
+//! | `domain` | every hash and signature context, in one table |
+//! | `codec` | canonical postcard: bounded decode, refuse what does not re-encode equal |
+//! | `entry` | header, items, body, hash |
+//! | `envelope` | `Signed<T>`, `Verified<T>` and the keys that make and check them |
+//! | `authentic` | rule V: which entries of a batch are authentic |
+//! | `frontier` | heads, tips and the state hash |
+//! | `set` | the additive fingerprint of a set of entries, and the range order |
+//! | `coverage` | what a provider's history reaches back to |
+//! | `ticket` | what joins a node to a topic |
+//! | `time` | instants, durations, wall-clock stamps; no `now()` |
+//! | `limit` | every bound of the vocabulary with unit, reason and consequence |
+
+mod authentic;
+mod codec;
+mod coverage;
+mod domain;
+mod entry;
+mod envelope;
+mod frontier;
+mod id;
+pub mod limit;
+mod set;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
+mod ticket;
+mod time;
+
+pub use authentic::{Authenticity, authenticate};
+pub use codec::{Malformed, decode_canonical, encode_canonical};
+pub use coverage::{Coverage, Role};
+pub use domain::{Domain, keyed_hash};
+pub use entry::{
+    Entry, EntryDraft, EntryError, EntryHeader, Item, Kind, Seq, SignedEntry, WireEntry,
+};
+pub use envelope::{
+    EnvelopeError, KeyCache, NodeSecret, Payload, SignatureInvalid, Signed, Verified,
+};
+pub use frontier::{
+    AuthorTips, Head, StateHash, frontier_branch, frontier_leaf, frontier_root, state_hash,
+};
+pub use id::{BodyHash, EntryHash, IdTextInvalid, ItemHash, NodeId, RequestId, SessionId, TopicId};
+pub use set::{OrderKey, SetSum};
+pub use ticket::{Ticket, TicketInvalid, TopicKeys, TopicSecret};
+pub use time::{Duration, Instant, Timestamp};

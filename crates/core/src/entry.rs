@@ -1,0 +1,464 @@
+//! The entry: one signed, content-addressed record in an author's chain (`ENT-1` to `ENT-9`).
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    codec::{Malformed, decode_canonical, encode_canonical},
+    domain::Domain,
+    envelope::{KeyCache, NodeSecret, SignatureBytes, SignatureInvalid, Verified},
+    id::{BodyHash, EntryHash, ItemHash, NodeId, TopicId},
+    limit,
+    set::OrderKey,
+    time::Timestamp,
+};
+
+/// The only header version so far.
+const VERSION: u8 = 1;
+
+/// Position in an author's chain in one topic: 1, 2, 3 …
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Seq(u64);
+
+impl Seq {
+    /// The position of a chain's first entry.
+    pub const FIRST: Self = Self(1);
+
+    /// The position `seq`; none for zero.
+    pub const fn new(seq: u64) -> Option<Self> {
+        if seq == 0 { None } else { Some(Self(seq)) }
+    }
+
+    /// As a number, 1 or more.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+
+    /// The next position; none at the end of the numbers.
+    pub const fn next(self) -> Option<Self> {
+        match self.0.checked_add(1) {
+            Some(seq) => Some(Self(seq)),
+            None => None,
+        }
+    }
+}
+
+/// What an entry's items are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Kind(u16);
+
+impl Kind {
+    /// Application bytes.
+    pub const APPLICATION: Self = Self(0);
+    /// Nostr events, one an item.
+    pub const NOSTR: Self = Self(1);
+    /// Grants, revocations, manifests, retention.
+    pub const CONTROL: Self = Self(2);
+
+    /// The kind with this number. Unknown kinds are carried and never interpreted.
+    pub const fn from_u16(kind: u16) -> Self {
+        Self(kind)
+    }
+
+    /// As a number.
+    pub const fn get(self) -> u16 {
+        self.0
+    }
+}
+
+/// One piece of an entry's body.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Item {
+    /// Its bytes.
+    Held(Bytes),
+    /// It was dropped; its hash keeps the body verifiable.
+    Dropped(ItemHash),
+}
+
+impl Item {
+    /// Hash of the item, dropped or not.
+    pub fn hash(&self) -> ItemHash {
+        match self {
+            Self::Held(bytes) => ItemHash::from_bytes(Domain::Item.hash(&[bytes])),
+            Self::Dropped(hash) => *hash,
+        }
+    }
+
+    /// The bytes, if held.
+    pub fn bytes(&self) -> Option<&Bytes> {
+        match self {
+            Self::Held(bytes) => Some(bytes),
+            Self::Dropped(_) => None,
+        }
+    }
+}
+
+/// The signed part of an entry. Field order is the wire (`ENT-1`).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EntryHeader {
+    version: u8,
+    topic: TopicId,
+    author: NodeId,
+    seq: Seq,
+    prev: Option<EntryHash>,
+    deps: Vec<EntryHash>,
+    time: Timestamp,
+    kind: Kind,
+    items: u16,
+    body_len: u32,
+    body_hash: BodyHash,
+}
+
+impl EntryHeader {
+    /// The topic that it belongs to.
+    pub fn topic(&self) -> TopicId {
+        self.topic
+    }
+
+    /// The key that signed it.
+    pub fn author(&self) -> NodeId {
+        self.author
+    }
+
+    /// Position in the author's chain.
+    pub fn seq(&self) -> Seq {
+        self.seq
+    }
+
+    /// The author's entry before it; none exactly for the first.
+    pub fn prev(&self) -> Option<EntryHash> {
+        self.prev
+    }
+
+    /// Entries of other authors seen when writing; sorted, unique, at most 64.
+    pub fn deps(&self) -> &[EntryHash] {
+        &self.deps
+    }
+
+    /// Everything that it names: `prev`, then `deps`.
+    pub fn links(&self) -> impl Iterator<Item = EntryHash> + '_ {
+        self.prev.into_iter().chain(self.deps.iter().copied())
+    }
+
+    /// The author's clock: a hint, never a judge.
+    pub fn time(&self) -> Timestamp {
+        self.time
+    }
+
+    /// What the items are.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// Bytes of the body, all items together, as signed.
+    pub fn body_len(&self) -> u32 {
+        self.body_len
+    }
+
+    /// The rules that a header keeps by itself.
+    fn check(&self) -> Result<(), Malformed> {
+        let rule = |rule| Malformed::Rule {
+            what: "entry header",
+            rule,
+        };
+        if self.version != VERSION {
+            return Err(rule("ENT-1: header version is 1"));
+        }
+        if self.seq.get() == 0 || (self.seq == Seq::FIRST) != self.prev.is_none() {
+            return Err(rule(
+                "ENT-2: prev is absent exactly at seq 1, and seq starts at 1",
+            ));
+        }
+        if self.deps.len() > limit::ENTRY_DEPS_MAX || !self.deps.is_sorted_by(|a, b| a < b) {
+            return Err(rule("ENT-3: at most 64 deps, sorted, unique"));
+        }
+        if self.items == 0 || usize::from(self.items) > limit::ENTRY_ITEMS_MAX {
+            return Err(rule("ENT-5: 1 to 256 items"));
+        }
+        if self.body_len as usize > limit::ENTRY_BODY_BYTES_MAX {
+            return Err(rule("ENT-6: body of at most 1 MiB"));
+        }
+        Ok(())
+    }
+}
+
+/// An entry as it travels: header bytes as signed, signature, items. Not checked at all.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WireEntry {
+    header: Bytes,
+    signature: SignatureBytes,
+    items: Vec<Item>,
+}
+
+impl WireEntry {
+    /// From parts kept apart in the store.
+    pub fn from_parts(header: Bytes, signature: &[u8; 64], items: Vec<Item>) -> Self {
+        Self {
+            header,
+            signature: SignatureBytes::from_bytes(signature),
+            items,
+        }
+    }
+
+    /// Rough size on the wire in bytes, for batching.
+    pub fn size(&self) -> usize {
+        let items: usize = self
+            .items
+            .iter()
+            .map(|item| item.bytes().map_or(33, Bytes::len) + 4)
+            .sum();
+        self.header.len() + 64 + 8 + items
+    }
+
+    /// The hash that the entry has, whether or not it is authentic.
+    pub fn hash(&self) -> EntryHash {
+        entry_hash(&self.header, &self.signature)
+    }
+}
+
+fn entry_hash(header: &[u8], signature: &SignatureBytes) -> EntryHash {
+    EntryHash::from_bytes(Domain::EntryHash.hash(&[header, &signature.to_bytes()]))
+}
+
+/// An entry that keeps every rule but is not known to be authentic. Has no accessor for what it
+/// says beyond what placing it in a waiting area needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SignedEntry(Entry);
+
+impl SignedEntry {
+    /// Checks form, bounds and body of received bytes; not authenticity.
+    ///
+    /// # Errors
+    /// `Malformed`: whoever sent it is at fault.
+    pub fn parse(wire: WireEntry) -> Result<Self, Malformed> {
+        let header: EntryHeader =
+            decode_canonical("entry header", &wire.header, limit::ENTRY_HEADER_BYTES_MAX)?;
+        header.check()?;
+        check_body(&header, &wire.items)?;
+        let hash = entry_hash(&wire.header, &wire.signature);
+        let WireEntry {
+            header: header_bytes,
+            signature,
+            items,
+        } = wire;
+        Ok(Self(Entry {
+            header,
+            header_bytes,
+            signature,
+            hash,
+            items,
+        }))
+    }
+
+    /// Checks the entry's own signature.
+    ///
+    /// # Errors
+    /// If it does not hold; the entry may still be authentic by a link (rule V).
+    pub fn verify(self, keys: &mut KeyCache) -> Result<Verified<Entry>, (Self, SignatureInvalid)> {
+        match self.check_signature(keys) {
+            Ok(()) => Ok(self.accept()),
+            Err(invalid) => Err((self, invalid)),
+        }
+    }
+
+    /// For bytes that this node itself verified and stored: a store's rows, never a peer's bytes.
+    pub fn trust_stored(self) -> Verified<Entry> {
+        self.accept()
+    }
+
+    /// The entry's hash.
+    pub fn hash(&self) -> EntryHash {
+        self.0.hash
+    }
+
+    /// The author that it claims.
+    pub fn claimed_author(&self) -> NodeId {
+        self.0.header.author
+    }
+
+    /// The topic that it claims.
+    pub fn claimed_topic(&self) -> TopicId {
+        self.0.header.topic
+    }
+
+    /// The predecessor that it claims.
+    pub fn claimed_prev(&self) -> Option<EntryHash> {
+        self.0.header.prev
+    }
+
+    /// Rough size in bytes.
+    pub fn size(&self) -> usize {
+        self.0.size()
+    }
+
+    pub(crate) fn check_signature(&self, keys: &mut KeyCache) -> Result<(), SignatureInvalid> {
+        let Entry {
+            header,
+            header_bytes,
+            signature,
+            ..
+        } = &self.0;
+        keys.verify(
+            header.author,
+            Domain::EntrySignature,
+            header_bytes,
+            signature,
+        )
+    }
+
+    pub(crate) fn accept(self) -> Verified<Entry> {
+        let author = self.0.header.author;
+        Verified::new(self.0, author)
+    }
+}
+
+fn check_body(header: &EntryHeader, items: &[Item]) -> Result<(), Malformed> {
+    let rule = |rule| Malformed::Rule {
+        what: "entry body",
+        rule,
+    };
+    if items.len() != usize::from(header.items) {
+        return Err(rule("ENT-5: as many items as the header says"));
+    }
+    let held: usize = items.iter().filter_map(Item::bytes).map(Bytes::len).sum();
+    let whole = items.iter().all(|item| item.bytes().is_some());
+    let said = header.body_len as usize;
+    if held > said || (whole && held != said) {
+        return Err(rule("ENT-6: body length as the header says"));
+    }
+    if body_hash(items) == header.body_hash {
+        Ok(())
+    } else {
+        Err(rule("ENT-7: items hash to the header's body hash"))
+    }
+}
+
+fn body_hash(items: &[Item]) -> BodyHash {
+    let hashes: Vec<u8> = items
+        .iter()
+        .flat_map(|item| *item.hash().as_bytes())
+        .collect();
+    BodyHash::from_bytes(Domain::Body.hash(&[&hashes]))
+}
+
+/// An entry with its bytes as signed. Obtained verified, from [`SignedEntry`] or [`EntryDraft`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    header: EntryHeader,
+    header_bytes: Bytes,
+    signature: SignatureBytes,
+    hash: EntryHash,
+    items: Vec<Item>,
+}
+
+impl Entry {
+    /// The signed fields.
+    pub fn header(&self) -> &EntryHeader {
+        &self.header
+    }
+
+    /// The header as it was signed and is hashed.
+    pub fn header_bytes(&self) -> &Bytes {
+        &self.header_bytes
+    }
+
+    /// The author's signature.
+    pub fn signature(&self) -> [u8; 64] {
+        self.signature.to_bytes()
+    }
+
+    /// The entry's identity.
+    pub fn hash(&self) -> EntryHash {
+        self.hash
+    }
+
+    /// The body, item by item.
+    pub fn items(&self) -> &[Item] {
+        &self.items
+    }
+
+    /// Its place in the range order.
+    pub fn order_key(&self) -> OrderKey {
+        OrderKey {
+            time: self.header.time,
+            hash: self.hash,
+        }
+    }
+
+    /// Rough size in bytes, for batching.
+    pub fn size(&self) -> usize {
+        self.header_bytes.len() + 200 + self.header.body_len as usize
+    }
+
+    /// The form that travels. Cheap: bytes are shared.
+    pub fn to_wire(&self) -> WireEntry {
+        WireEntry {
+            header: self.header_bytes.clone(),
+            signature: self.signature,
+            items: self.items.clone(),
+        }
+    }
+}
+
+/// What an author decides of a new entry; signing makes it one.
+#[derive(Debug, Clone)]
+pub struct EntryDraft {
+    /// The topic to write to.
+    pub topic: TopicId,
+    /// Position after the author's last entry.
+    pub seq: Seq,
+    /// The author's last entry; none exactly at the first position.
+    pub prev: Option<EntryHash>,
+    /// Entries of other authors seen; sorted and cut to 64 when signing.
+    pub deps: Vec<EntryHash>,
+    /// The author's clock.
+    pub time: Timestamp,
+    /// What the items are.
+    pub kind: Kind,
+    /// The body, 1 to 256 items, at most 1 MiB together.
+    pub items: Vec<Bytes>,
+}
+
+/// A draft that cannot become an entry.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the entry cannot be written: {0}")]
+pub struct EntryError(#[from] Malformed);
+
+impl EntryDraft {
+    /// Signs the draft.
+    ///
+    /// # Errors
+    /// If it breaks a bound: no items, too many, or too large.
+    pub fn sign(mut self, secret: &NodeSecret) -> Result<Verified<Entry>, EntryError> {
+        self.deps.sort_unstable();
+        self.deps.dedup();
+        self.deps.truncate(limit::ENTRY_DEPS_MAX);
+        let items: Vec<Item> = self.items.into_iter().map(Item::Held).collect();
+        let length: usize = items.iter().filter_map(Item::bytes).map(Bytes::len).sum();
+        let header = EntryHeader {
+            version: VERSION,
+            topic: self.topic,
+            author: secret.node_id(),
+            seq: self.seq,
+            prev: self.prev,
+            deps: self.deps,
+            time: self.time,
+            kind: self.kind,
+            items: u16::try_from(items.len()).unwrap_or(u16::MAX),
+            body_len: u32::try_from(length).unwrap_or(u32::MAX),
+            body_hash: body_hash(&items),
+        };
+        header.check()?;
+        let header_bytes = Bytes::from(encode_canonical(&header));
+        let signature = secret.sign(Domain::EntrySignature, &header_bytes);
+        let hash = entry_hash(&header_bytes, &signature);
+        let entry = Entry {
+            header,
+            header_bytes,
+            signature,
+            hash,
+            items,
+        };
+        Ok(SignedEntry(entry).accept())
+    }
+}
