@@ -162,10 +162,14 @@ pub(crate) mod testing {
     pub(crate) fn metadata(ours: &[Sketch<'_>], others: &[Sketch<'_>]) -> Metadata {
         let names: Vec<_> = ours.iter().map(|(name, _)| *name).collect();
         let both = || ours.iter().chain(others);
+        let packages: Vec<_> = both()
+            .map(|(it, needs)| package(it, needs, &names))
+            .collect();
+        let nodes: Vec<_> = both().map(|(it, needs)| node(it, needs)).collect();
         let value = json!({
-            "packages": both().map(|(name, needs)| package(name, needs, &names)).collect::<Vec<_>>(),
+            "packages": packages,
             "workspace_members": names,
-            "resolve": { "nodes": both().map(|(name, needs)| node(name, needs)).collect::<Vec<_>>() },
+            "resolve": { "nodes": nodes },
             "target_directory": "/t",
         });
         serde_json::from_value(value).unwrap()

@@ -1,8 +1,8 @@
 //! Rule ids: each defined once, each cited.
 //!
-//! A rule of `specs/` starts a line with its id in bold, such as `**ZZZ-1**`. Code, or a test, cites
-//! the id as a word. A rule that we deviate from is named in `specs/exceptions.md` with the reason,
-//! which counts as a citation.
+//! A rule of `specs/` starts a line with its id in bold, such as `**ZZZ-1**`. Code, or a test,
+//! cites the id as a word. A rule that we deviate from is named in `specs/exceptions.md` with the
+//! reason, which counts as a citation.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,6 +15,9 @@ use crate::{
 
 /// Where rules are defined.
 const SPECS: &str = "specs";
+
+/// The index of the specs.
+const INDEX: &str = "specs/README.md";
 
 /// Where a deviation is explained.
 const EXCEPTIONS: &str = "specs/exceptions.md";
@@ -36,6 +39,7 @@ fn check(texts: &[Text]) -> Vec<Finding> {
     let mut findings = repeated(&defined);
     findings.extend(undefined(texts, &defined));
     findings.extend(uncited(texts, &defined));
+    findings.extend(unlisted(texts));
     findings
 }
 
@@ -44,10 +48,7 @@ type Definitions<'a> = BTreeMap<&'a str, Vec<(&'a Text, usize)>>;
 
 fn definitions(texts: &[Text]) -> Definitions<'_> {
     let mut defined = Definitions::new();
-    let specs = texts
-        .iter()
-        .filter(|text| text.is_under(SPECS) && text.has_extension("md"));
-    for text in specs.filter(|text| !text.path.ends_with("README.md")) {
+    for text in specs(texts) {
         for (number, line) in text.lines() {
             if let Some(id) = definition(line) {
                 defined.entry(id).or_default().push((text, number));
@@ -83,7 +84,7 @@ fn undefined(texts: &[Text], defined: &Definitions<'_>) -> Vec<Finding> {
     let naming = texts
         .iter()
         .filter(|text| is_citing(text) || text.is_under(SPECS));
-    for text in naming.filter(|text| !text.path.ends_with("specs/README.md")) {
+    for text in naming.filter(|text| !text.path.ends_with(INDEX)) {
         for (number, line) in text.lines() {
             for id in ids(line) {
                 if prefixes.contains(prefix(id)) && !defined.contains_key(id) {
@@ -109,6 +110,27 @@ fn uncited(texts: &[Text], defined: &Definitions<'_>) -> Vec<Finding> {
         Some(Finding::at(&text.path, *line, what))
     });
     findings.collect()
+}
+
+/// Specs that the index leaves out.
+fn unlisted(texts: &[Text]) -> Vec<Finding> {
+    let Some(index) = texts.iter().find(|text| text.path.ends_with(INDEX)) else {
+        return Vec::new();
+    };
+    let name_of = |text: &Text| Some(format!("`{}`", text.path.file_name()?.to_str()?));
+    let missing =
+        specs(texts).filter(|text| name_of(text).is_none_or(|name| !index.content.contains(&name)));
+    missing
+        .map(|text| Finding::of(&text.path, format!("is missing from {INDEX}")))
+        .collect()
+}
+
+/// The files that define rules.
+fn specs(texts: &[Text]) -> impl Iterator<Item = &Text> {
+    let files = texts
+        .iter()
+        .filter(|text| text.is_under(SPECS) && text.has_extension("md"));
+    files.filter(|text| !text.path.ends_with("README.md"))
 }
 
 fn is_citing(text: &Text) -> bool {
@@ -197,5 +219,13 @@ mod tests {
             said,
             ["specs/09-zzz.md:2: ZZZ-1 is defined before: ids are never reused"]
         );
+    }
+
+    #[test]
+    fn a_spec_that_the_index_leaves_out_fails() {
+        let index = |content| Text::new(INDEX, content);
+        assert!(said(&[spec(""), index("| `09-zzz.md` |")]).is_empty());
+        let said = said(&[spec(""), index("")]);
+        assert_eq!(said, ["specs/09-zzz.md: is missing from specs/README.md"]);
     }
 }

@@ -76,11 +76,15 @@ pub(crate) fn run(workspace: &Workspace, suites: &[Suite]) -> Result<()> {
     } else {
         suites
     };
+    let nextest = Cmd::cargo("nextest --version", workspace.root()).works();
+    if !nextest {
+        println!("cargo-nextest is missing: `cargo test` runs the same tests with no time limit");
+    }
     let mut outcomes = Vec::new();
     for suite in suites {
         println!("\n== suite {suite}: repeat with `cargo xtask test {suite}`");
         let start = Instant::now();
-        let count = run_suite(workspace, *suite)?;
+        let count = run_suite(workspace, *suite, nextest)?;
         outcomes.push(Outcome {
             suite: *suite,
             count,
@@ -90,9 +94,9 @@ pub(crate) fn run(workspace: &Workspace, suites: &[Suite]) -> Result<()> {
     conclude(&outcomes)
 }
 
-fn run_suite(workspace: &Workspace, suite: Suite) -> Result<Count> {
+fn run_suite(workspace: &Workspace, suite: Suite, nextest: bool) -> Result<Count> {
     let mut sum = Count::default();
-    for step in steps(workspace, suite)? {
+    for step in steps(workspace.root(), suite, nextest)? {
         let count = run_step(&step)?;
         sum += count;
         if step.runner.is_none() && count.failed > 0 {
@@ -162,9 +166,7 @@ fn conclude(outcomes: &[Outcome]) -> Result<()> {
 }
 
 /// The commands of a suite.
-fn steps(workspace: &Workspace, suite: Suite) -> Result<Vec<Step>> {
-    let root = workspace.root();
-    let nextest = has_nextest(root);
+fn steps(root: &Path, suite: Suite, nextest: bool) -> Result<Vec<Step>> {
     Ok(match suite {
         Suite::Unit => vec![unit(root, nextest)],
         Suite::Doc => vec![Step {
@@ -192,9 +194,6 @@ fn tests(packages: &str, root: &Path, nextest: bool) -> Step {
             Runner::Nextest,
         )
     } else {
-        println!(
-            "cargo-nextest is not installed: `cargo test` runs the same tests, without limits on their time"
-        );
         (
             format!("test --no-fail-fast --tests {packages}"),
             Runner::Libtest,
@@ -248,10 +247,6 @@ fn seed_of_commit(root: &Path) -> Result<u64> {
 fn parse_seed(hash: &str) -> Result<u64> {
     let digits = hash.get(..12).context("git printed no commit hash")?;
     u64::from_str_radix(digits, 16).with_context(|| format!("{digits} is no commit hash"))
-}
-
-fn has_nextest(root: &Path) -> bool {
-    Cmd::cargo("nextest --version", root).works()
 }
 
 #[cfg(test)]

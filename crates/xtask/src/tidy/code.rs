@@ -109,9 +109,10 @@ mod tests {
 
     #[test]
     fn functions_are_measured() {
-        let code = "impl A {\n    pub(crate) const fn a(\n        x: u8,\n    ) -> u8 {\n        x\n    \
-                    }\n}\nfn b<T>() {}\nfn c();\n// a fn d() {";
-        let lines = without_tests(code);
+        let method =
+            "    pub(crate) const fn a(\n        x: u8,\n    ) -> u8 {\n        x\n    }\n";
+        let code = format!("impl A {{\n{method}}}\nfn b<T>() {{}}\nfn c();\n// a fn d() {{");
+        let lines = without_tests(&code);
         assert_eq!(functions(&lines), [(2, "a", 5), (8, "b", 1), (9, "c", 1)]);
     }
 }
