@@ -6,6 +6,7 @@ use crate::set::OrderKey;
 
 /// What a provider's history covers (`CMP-3`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Coverage {
     /// Everything of the topic that the provider has ever known.
     Complete,
@@ -35,6 +36,7 @@ impl Coverage {
 
 /// The capacity in which a node serves a topic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Role {
     /// Keeps everything.
     Archive,

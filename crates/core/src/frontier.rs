@@ -4,14 +4,12 @@
 //! author *is* that author's leaf; one with more is a branch over its 16 children. So the hash is
 //! a function of the set of tips alone, and a change of one author touches one path.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
 use crate::{
     domain::Domain,
     entry::Seq,
-    id::{EntryHash, NodeId},
+    id::{EntryHash, NodeId, StateHash},
 };
 
 /// The last entry of an author's chain, or of one branch of it.
@@ -25,41 +23,10 @@ pub struct Head {
     pub hash: EntryHash,
 }
 
-/// Hash over all authors' tips: equal hashes mean that two nodes agree on one history, whatever
-/// part of it each still holds.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct StateHash([u8; 32]);
-
 impl StateHash {
-    /// The hash with these bytes.
-    pub const fn from_bytes(bytes: [u8; 32]) -> Self {
-        Self(bytes)
-    }
-
-    /// The bytes.
-    pub const fn as_bytes(&self) -> &[u8; 32] {
-        &self.0
-    }
-
     /// The state of a topic without entries.
     pub fn empty() -> Self {
         frontier_root(0, &EMPTY)
-    }
-}
-
-impl fmt::Display for StateHash {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&data_encoding::HEXLOWER.encode(&self.0))
-    }
-}
-
-impl fmt::Debug for StateHash {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "StateHash({})",
-            data_encoding::HEXLOWER.encode(&self.0[..4])
-        )
     }
 }
 
@@ -95,7 +62,7 @@ pub fn frontier_branch(children: &[[u8; 32]; 16]) -> [u8; 32] {
 
 /// The state hash from the number of authors and the hash of the topmost node (zeros if none).
 pub fn frontier_root(authors: u64, top: &[u8; 32]) -> StateHash {
-    StateHash(Domain::FrontierRoot.hash(&[&authors.to_be_bytes(), top]))
+    StateHash::from_bytes(Domain::FrontierRoot.hash(&[&authors.to_be_bytes(), top]))
 }
 
 /// The state hash from all authors' tips, sorted by author: the slow, obvious form.

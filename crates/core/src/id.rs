@@ -1,7 +1,7 @@
 //! Identifiers: one macro gives each the same shape, text form and short `Debug`.
 
 use data_encoding::HEXLOWER_PERMISSIVE;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// A text that is not the lower-case hex of an id of the expected length.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -18,7 +18,7 @@ pub struct IdTextInvalid {
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident, $bytes:literal) => {
         $(#[$doc])*
-        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name([u8; $bytes]);
 
         impl $name {
@@ -50,6 +50,28 @@ macro_rules! id {
         impl std::fmt::Debug for $name {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 write!(f, "{}({})", stringify!($name), self.short())
+            }
+        }
+
+        /// Raw bytes on the wire, lower-case hex where people read.
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                if serializer.is_human_readable() {
+                    serializer.collect_str(self)
+                } else {
+                    self.0.serialize(serializer)
+                }
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                if deserializer.is_human_readable() {
+                    let text = String::deserialize(deserializer)?;
+                    text.parse().map_err(de::Error::custom)
+                } else {
+                    <[u8; $bytes]>::deserialize(deserializer).map(Self)
+                }
             }
         }
 
@@ -102,6 +124,12 @@ id!(
     /// Names one sync session; 16 random bytes drawn by the provider.
     SessionId,
     16
+);
+id!(
+    /// Hash over all authors' tips: equal hashes mean that two nodes agree on one history, whatever
+    /// part of it each still holds (`ENT-14`).
+    StateHash,
+    32
 );
 id!(
     /// Names one request for a session; 16 random bytes drawn by the client.

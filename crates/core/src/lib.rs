@@ -42,10 +42,10 @@ pub use entry::{
 pub use envelope::{
     EnvelopeError, KeyCache, NodeSecret, Payload, SignatureInvalid, Signed, Verified,
 };
-pub use frontier::{
-    AuthorTips, Head, StateHash, frontier_branch, frontier_leaf, frontier_root, state_hash,
+pub use frontier::{AuthorTips, Head, frontier_branch, frontier_leaf, frontier_root, state_hash};
+pub use id::{
+    BodyHash, EntryHash, IdTextInvalid, ItemHash, NodeId, RequestId, SessionId, StateHash, TopicId,
 };
-pub use id::{BodyHash, EntryHash, IdTextInvalid, ItemHash, NodeId, RequestId, SessionId, TopicId};
 pub use set::{OrderKey, SetSum};
 pub use ticket::{Ticket, TicketInvalid, TopicKeys, TopicSecret};
 pub use time::{Duration, Instant, Timestamp};

@@ -92,6 +92,7 @@ impl Summary {
 
 /// How a session finds what to move (`SES-5`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// Both hold the same: straight to the marker.
     Equal,
@@ -137,6 +138,7 @@ pub struct Refuse {
 
 /// Why a session is not granted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum RefuseReason {
     /// No topic of this node fits the proof; also said to one without the secret.
     UnknownTopic,
@@ -195,6 +197,7 @@ pub struct Entries {
 
 /// What a provider is at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Phase {
     /// Waiting for the client's heads or range answers.
     Finding,

@@ -1,0 +1,50 @@
+//! Every bound of the engine: unit, reason, and what happens when it is reached.
+
+/// Sessions that this node serves at once, all peers together: each holds a snapshot and a stream
+/// window. Over it: refused as overloaded with a time to ask again.
+pub const SESSIONS_SERVED_MAX: usize = 64;
+
+/// Sessions that this node serves one peer at once. Over it: refused as overloaded.
+pub const SESSIONS_PER_PEER_MAX: usize = 16;
+
+/// Sessions that this node has open as client for one topic. The best-ranked provider carries the
+/// bulk; more verify or hedge. At it the next provider waits.
+pub const SESSIONS_ASKED_PER_TOPIC_MAX: usize = 3;
+
+/// What an overloaded provider tells its clients, in milliseconds.
+pub const OVERLOADED_RETRY_MS: u64 = 2_000;
+
+/// Publish commands that wait for the disk in one topic. At it: refused as overloaded.
+pub const PUBLISHES_WAITING_MAX: usize = 1024;
+
+/// Entries put into one commit of own writes: a second's work of signing at most.
+pub const PUBLISH_COMMIT_ENTRIES_MAX: usize = 8192;
+
+/// Gossiped entries that wait for a successor to vouch for them (rule V), all authors together;
+/// each author has a sixteenth. At it the newcomer is dropped and the topic is marked behind, so a
+/// session fetches what was dropped.
+pub const GOSSIP_UNAUTHENTIC_MAX: usize = 256;
+
+/// The share of one author in [`GOSSIP_UNAUTHENTIC_MAX`].
+pub const GOSSIP_UNAUTHENTIC_PER_AUTHOR_MAX: usize = GOSSIP_UNAUTHENTIC_MAX / 16;
+
+/// Peers remembered in a topic, connected or not. At it the one unheard of for longest that is not
+/// trusted is forgotten.
+pub const PEERS_PER_TOPIC_MAX: usize = 512;
+
+/// Authors whose last entry is offered as a dependency of the next own entry.
+pub const DEPS_TRACKED_MAX: usize = osier_core::limit::ENTRY_DEPS_MAX;
+
+/// Time without any trusted provider after which a topic is failed as "no provider", in
+/// milliseconds; the same as a provider's silence at the start of a session.
+pub const NO_PROVIDER_AFTER_MS: u64 = 5_000;
+
+/// Time between a reason to be behind and the session that catches up, in milliseconds: lets a
+/// burst of gossip arrive by itself. Jitter of as much again is added.
+pub const BEHIND_SETTLE_MS: u64 = 200;
+
+/// Progress events of one session, at most one in so many milliseconds.
+pub const PROGRESS_EVERY_MS: u64 = 100;
+
+/// Payload room of a gossip message in bytes: iroh-gossip's 4,096 less its 39-byte header.
+pub const GOSSIP_PAYLOAD_BYTES_MAX: usize = 4096 - 39;

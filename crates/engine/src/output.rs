@@ -1,0 +1,169 @@
+//! What the engine asks of the world.
+
+use bytes::Bytes;
+use osier_core::{Entry, EntryHash, NodeId, RequestId, Role, SessionId, TopicId, TopicKeys, Verified};
+use osier_policy::Rank;
+use osier_proto::{FailureReason, Lsn, Refuse, Token};
+
+use crate::{
+    event::SyncEvent,
+    input::{AskId, BatchId, CommandId, SessionKey},
+};
+
+/// Everything that a node can do. The driver carries each out and reports what came of it.
+#[derive(Debug)]
+pub enum Output {
+    /// Put rows on disk. Answered by [`crate::Input::Durable`]. The driver may put several commits
+    /// into one transaction; it keeps their order.
+    Commit(Commit),
+    /// Dial a provider if need be and open a session with it.
+    OpenSession(OpenSession),
+    /// Grant the session that a peer asked for.
+    GrantSession(GrantSession),
+    /// Refuse it.
+    RefuseSession {
+        /// The stream that it was asked on.
+        ask: AskId,
+        /// What to say.
+        refuse: Refuse,
+    },
+    /// Tell a session that one of its batches is durable (or is not, and it must fail).
+    SessionDurable {
+        /// Which session.
+        key: SessionKey,
+        /// Its own number for the batch.
+        batch: u64,
+        /// Whether it is on disk.
+        ok: bool,
+    },
+    /// End a session.
+    CancelSession {
+        /// Which.
+        key: SessionKey,
+        /// Why.
+        reason: FailureReason,
+    },
+    /// Join the gossip swarm of a topic.
+    JoinGossip {
+        /// The topic.
+        topic: TopicId,
+        /// The swarm's id.
+        swarm: [u8; 32],
+        /// Nodes to join through, with addresses in text form, if known.
+        bootstrap: Vec<(NodeId, Option<String>)>,
+    },
+    /// Join through more nodes.
+    JoinPeers {
+        /// The topic.
+        topic: TopicId,
+        /// Nodes believed to take part.
+        peers: Vec<NodeId>,
+    },
+    /// Leave the swarm.
+    LeaveGossip {
+        /// The topic.
+        topic: TopicId,
+    },
+    /// Send to the topic's swarm. Fits the payload room.
+    Broadcast {
+        /// The topic.
+        topic: TopicId,
+        /// The signed message.
+        bytes: Bytes,
+    },
+    /// Tell the topic's watchers, after every entry up to `upto` has been shown to them.
+    Emit {
+        /// The topic.
+        topic: TopicId,
+        /// The last place in the log that precedes the event.
+        upto: Lsn,
+        /// What to tell.
+        event: SyncEvent,
+    },
+    /// Answer a command.
+    Reply {
+        /// Which.
+        command: CommandId,
+        /// What came of it.
+        result: Result<Reply, CommandError>,
+    },
+}
+
+/// Rows that belong together: all or none are kept.
+#[derive(Debug)]
+pub struct Commit {
+    /// Its name.
+    pub batch: BatchId,
+    /// The topic.
+    pub topic: TopicId,
+    /// Entries, in the order in which they came.
+    pub entries: Vec<Verified<Entry>>,
+    /// A provider's token for these entries.
+    pub token: Option<(NodeId, Token)>,
+    /// A change of the trust list: rank and role, or none for distrust.
+    pub trust: Option<(NodeId, Option<(Rank, Role)>)>,
+}
+
+/// A session to open as client.
+#[derive(Debug, Clone)]
+pub struct OpenSession {
+    /// Its name on this node.
+    pub key: SessionKey,
+    /// The topic.
+    pub topic: TopicId,
+    /// The topic's keys.
+    pub keys: TopicKeys,
+    /// Whom to ask.
+    pub provider: NodeId,
+    /// Addresses to try, in text form; the driver may know others.
+    pub addresses: Vec<String>,
+    /// The request's name.
+    pub request: RequestId,
+    /// This node's role in the topic.
+    pub role: Role,
+    /// The token of the last session with this provider.
+    pub token: Option<Token>,
+}
+
+/// A session to serve.
+#[derive(Debug, Clone)]
+pub struct GrantSession {
+    /// The stream that it was asked on.
+    pub ask: AskId,
+    /// Its name on this node.
+    pub key: SessionKey,
+    /// The topic.
+    pub topic: TopicId,
+    /// The topic's keys.
+    pub keys: TopicKeys,
+    /// Its wire name.
+    pub session: SessionId,
+    /// This node's role in the topic.
+    pub role: Role,
+}
+
+/// What came of a command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reply {
+    /// The entries are durable: their hashes in order.
+    Published(Vec<EntryHash>),
+    /// The change is durable.
+    Done,
+}
+
+/// A command that was not carried out. Nothing of it was kept.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CommandError {
+    /// The node does not take part in the topic.
+    #[error("this node does not take part in topic {0}; join it with a ticket first")]
+    UnknownTopic(TopicId),
+    /// The entry breaks a bound.
+    #[error("{0}")]
+    Invalid(String),
+    /// Too many writes wait for the disk.
+    #[error("too many writes are waiting for the disk; try again in a moment")]
+    Overloaded,
+    /// The disk refused.
+    #[error("the disk did not take the write: {0}")]
+    Disk(String),
+}
