@@ -83,11 +83,12 @@ fn clippy(workspace: &Workspace) -> Result<()> {
     .run()
 }
 
-/// The library and the binary are both called `osier`, and both would be written to one folder.
+/// The library and the binary are both called `osier`, and both are written to one folder: the
+/// library, written last, is what stays.
 fn doc(workspace: &Workspace) -> Result<()> {
     for words in [
+        "doc --no-deps --package osier-cli",
         "doc --no-deps --workspace --exclude osier-cli",
-        "doc --no-deps -p osier-cli",
     ] {
         Cmd::cargo(words, workspace.root())
             .env("RUSTDOCFLAGS", "-D warnings")

@@ -1,8 +1,10 @@
 //! Child processes, shown before they run so that each can be repeated by hand.
 
 use std::{
+    env,
+    ffi::OsStr,
     fmt,
-    io::{self, BufRead, BufReader, Read, Write},
+    io::{self, BufRead, BufReader, IsTerminal, Read, Write},
     path::{Path, PathBuf},
     process::{Command, Stdio},
     thread,
@@ -67,8 +69,15 @@ impl Cmd {
     /// Returns whether the command succeeded.
     pub(crate) fn run_reading(&self, read: impl Fn(&str) + Sync) -> Result<bool> {
         println!("$ {self}");
-        let mut child = self
-            .command()
+        let mut command = self.command();
+        let told = ["NO_COLOR", "CARGO_TERM_COLOR"]
+            .iter()
+            .any(|name| env::var_os(name).is_some());
+        if io::stdout().is_terminal() && !told {
+            // The child sees a pipe, and would not colour what a person reads.
+            command.env("CARGO_TERM_COLOR", "always");
+        }
+        let mut child = command
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
@@ -114,6 +123,9 @@ impl Cmd {
     fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.args(&self.args).current_dir(&self.folder);
+        for (name, _) in env::vars_os().filter(|(name, _)| is_of_cargo_run(name)) {
+            command.env_remove(name);
+        }
         command.envs(self.env.iter().map(|(name, value)| (name, value)));
         command
     }
@@ -136,6 +148,21 @@ impl fmt::Display for Cmd {
             .iter()
             .try_for_each(|arg| write!(f, " {}", quoted(arg)))
     }
+}
+
+/// Whether `cargo run` set this variable to tell us about our own package.
+///
+/// A build script that looks at one of these would run again, and all that depends on it, each time
+/// a command is given by hand after a task has given it, and the other way round.
+fn is_of_cargo_run(name: &OsStr) -> bool {
+    let heads = [
+        "CARGO_PKG_",
+        "CARGO_MANIFEST_",
+        "CARGO_BIN_",
+        "CARGO_CRATE_NAME",
+    ];
+    name.to_str()
+        .is_some_and(|name| heads.iter().any(|head| name.starts_with(head)))
 }
 
 /// `word` as a shell would need it.
@@ -204,6 +231,12 @@ mod tests {
             (ok, lines),
             (false, vec!["one".to_owned(), "two".to_owned()])
         );
+    }
+
+    #[test]
+    fn only_what_tells_of_our_own_package_is_kept_from_children() {
+        assert!(is_of_cargo_run(OsStr::new("CARGO_PKG_NAME")));
+        assert!(!is_of_cargo_run(OsStr::new("CARGO_TARGET_DIR")));
     }
 
     #[test]
