@@ -21,7 +21,7 @@ pub enum SyncEvent {
         /// Whether they were caught up on or came live.
         phase: EntryPhase,
     },
-    /// A session with a provider has begun. It has exactly one end: synced, degraded or failed.
+    /// A session with a provider has begun. It has exactly one end: `SyncEnded`.
     SyncStarted {
         /// With whom.
         provider: NodeId,
@@ -42,6 +42,15 @@ pub enum SyncEvent {
         received: u64,
         /// Entries expected, once known.
         expected: Option<u64>,
+    },
+    /// That session is over. What it means for the topic is told by the events that follow.
+    SyncEnded {
+        /// With whom.
+        provider: NodeId,
+        /// Which session.
+        session: SessionId,
+        /// The provider's outcome in one word, as in [`ProviderState`].
+        outcome: &'static str,
     },
     /// History is complete to the extent stated.
     HistorySynced(Synced),

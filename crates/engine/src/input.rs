@@ -2,7 +2,8 @@
 
 use bytes::Bytes;
 use osier_core::{
-    EntryHash, Kind, NodeId, Role, SessionId, Seq, StateHash, Ticket, TopicId, Verified, Entry,
+    Entry, EntryHash, Kind, NodeId, OrderKey, Role, Seq, SessionId, StateHash, Ticket, TopicId,
+    Verified,
 };
 use osier_policy::{Rank, Rule};
 use osier_proto::{ClientEnd, Hello, Lsn, Mode, ProviderEnd, StorePoint, Summary, Token};
@@ -134,6 +135,8 @@ pub struct TopicSetup {
     pub summary: Summary,
     /// Where the log stands.
     pub point: StorePoint,
+    /// The newest entry held, in range order.
+    pub newest: Option<OrderKey>,
     /// The node's own last entry.
     pub own_tip: Option<(Seq, EntryHash)>,
 }

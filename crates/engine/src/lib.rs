@@ -1,1 +1,54 @@
-//! The node's brain: sessions, policy, ingest, gossip decisions, schedule.
+//! The node's brain: which sessions to open and grant, when history is complete, what to gossip.
+//!
+//! Pure: the engine is fed with [`Input`]s and the time, and gives [`Output`]s; the driver (or the
+//! simulator) carries them out. It never waits for a disk: a write leaves as [`Output::Commit`]
+//! and comes back as [`Input::Durable`], so nothing can be acknowledged before it is there.
+//!
+//! | module | what it decides |
+//! | --- | --- |
+//! | `engine` | dispatch: one input in, outputs out |
+//! | `input`, `output`, `event` | the contract with the driver and with applications |
+//! | `open` | taking part in a topic, leaving it |
+//! | `topic`, `peer` | what is known of each |
+//! | `asking`, `serving`, `session_table`, `end` | sessions and what their ends mean |
+//! | `own_chain`, `publish` | the node's own writes |
+//! | `ingest` | entries on their way to disk |
+//! | `gossip`, `trickle`, `unauthentic` | hints out and in |
+//! | `completion`, `catch_up`, `proof` | facts, verdict, what watchers are told |
+//! | `status` | a topic at one moment |
+//! | `schedule` | every timer |
+//! | `limit` | every bound |
+
+mod asking;
+mod catch_up;
+mod completion;
+mod end;
+mod engine;
+mod event;
+mod gossip;
+mod ingest;
+mod input;
+pub mod limit;
+mod open;
+mod output;
+mod own_chain;
+mod peer;
+mod proof;
+mod publish;
+mod schedule;
+mod serving;
+mod session_table;
+mod status;
+mod topic;
+mod trickle;
+mod unauthentic;
+
+pub use engine::{Engine, EngineConfig, Now};
+pub use event::{
+    BehindCause, Convergence, DegradedReason, EntryPhase, ProviderState, SyncEvent, Synced,
+    TopicPhase, TopicState,
+};
+pub use input::{
+    AskId, BatchId, CommandId, DiskError, Input, SessionEvent, SessionKey, TopicReport, TopicSetup,
+};
+pub use output::{CommandError, Commit, GrantSession, OpenSession, Output, Reply};

@@ -48,3 +48,7 @@ pub const PROGRESS_EVERY_MS: u64 = 100;
 
 /// Payload room of a gossip message in bytes: iroh-gossip's 4,096 less its 39-byte header.
 pub const GOSSIP_PAYLOAD_BYTES_MAX: usize = 4096 - 39;
+
+/// When to ask again for a session that gave way to the other side's, in milliseconds: long enough
+/// for a near-equal one to end.
+pub const SUPERSEDED_RETRY_MS: u64 = 500;

@@ -1,7 +1,9 @@
 //! What the engine asks of the world.
 
 use bytes::Bytes;
-use osier_core::{Entry, EntryHash, NodeId, RequestId, Role, SessionId, TopicId, TopicKeys, Verified};
+use osier_core::{
+    Entry, EntryHash, NodeId, RequestId, Role, SessionId, TopicId, TopicKeys, Verified,
+};
 use osier_policy::Rank;
 use osier_proto::{FailureReason, Lsn, Refuse, Token};
 

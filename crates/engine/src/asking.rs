@@ -1,0 +1,403 @@
+//! Sessions that this node opens: whom to ask, how they move, what each came to.
+
+use osier_core::{Duration, NodeId, RequestId, Role, SessionId, TopicId};
+use osier_policy::{Outcome, Phase, silent_at};
+use osier_proto::{ClientEnd, Mode};
+
+use crate::{
+    end::{Meaning, meaning},
+    engine::{Engine, Now},
+    event::{DegradedReason, SyncEvent},
+    ingest::Origin,
+    input::{SessionEvent, SessionKey},
+    limit,
+    output::{OpenSession, Output},
+    peer::{Link, SessionShown},
+    schedule::Timer,
+    session_table::Asking,
+    status::outcome_word,
+};
+
+impl Engine {
+    /// Opens a session with a provider.
+    pub(crate) fn ask(&mut self, id: TopicId, provider: NodeId, now: Now) {
+        let key = self.next_session();
+        let request = RequestId::from_bytes(self.random_bytes());
+        let Some(topic) = self.topics.get_mut(&id) else {
+            return;
+        };
+        let token = topic.tokens.get(&provider).cloned();
+        let with_token = token.is_some();
+        let (keys, role) = (topic.keys.clone(), topic.role);
+        let peer = topic.peer_mut(provider, now.at);
+        assert!(peer.asking.is_none(), "one session a provider and topic");
+        peer.asking = Some(key);
+        peer.retry_at = None;
+        peer.shown = SessionShown::default();
+        peer.outcome = Outcome::Streaming {
+            since: now.at,
+            last_progress: now.at,
+            phase: Phase::Hello,
+        };
+        let addresses = peer.addresses.clone();
+        self.schedule.cancel(Timer::Retry(id, provider));
+        self.schedule
+            .set(Timer::Silence(key), silent_at(now.at, now.at));
+        self.sessions.asking.insert(
+            key,
+            Asking {
+                topic: id,
+                provider,
+                opened: now.at,
+                progress: now.at,
+                session: None,
+                with_token,
+                told: None,
+                silent: false,
+                storing: 0,
+            },
+        );
+        self.put(Output::OpenSession(OpenSession {
+            key,
+            topic: id,
+            keys,
+            provider,
+            addresses,
+            request,
+            role,
+            token,
+        }));
+    }
+
+    /// Something came of a session.
+    pub(crate) fn session_event(&mut self, key: SessionKey, event: SessionEvent, now: Now) {
+        match event {
+            SessionEvent::Started {
+                session,
+                mode,
+                role,
+                token_unserviceable,
+                ..
+            } => {
+                self.session_started(key, session, mode, role, token_unserviceable, now);
+            }
+            SessionEvent::Progress { received, expected } => {
+                self.session_progress(key, received, expected, now);
+            }
+            SessionEvent::Ingest {
+                batch,
+                entries,
+                token,
+            } => {
+                let Some(topic) = self.sessions.topic_of(key) else {
+                    return;
+                };
+                let id = self.next_batch();
+                let asking = self.sessions.asking.get_mut(&key);
+                let token = asking.and_then(|asking| {
+                    asking.storing += 1;
+                    token.map(|token| (asking.provider, token))
+                });
+                self.session_moved(key, now);
+                self.commit(id, topic, entries, Origin::Session { key, batch, token });
+            }
+            SessionEvent::ClientEnded(end) => self.client_ended(key, end, now),
+            SessionEvent::ProviderEnded(_) => {
+                self.sessions.serving.remove(&key);
+            }
+            SessionEvent::Unreachable { cause } => {
+                let reason = DegradedReason::ProviderLost { cause };
+                self.asking_over(key, Meaning::Gone(reason), now);
+            }
+        }
+    }
+
+    /// A batch of a session is on disk, or is not.
+    pub(crate) fn session_stored(&mut self, key: SessionKey, batch: u64, ok: bool, now: Now) {
+        if let Some(asking) = self.sessions.asking.get_mut(&key) {
+            assert!(asking.storing > 0, "every stored batch was handed out");
+            asking.storing -= 1;
+        }
+        self.session_moved(key, now);
+        self.put(Output::SessionDurable { key, batch, ok });
+    }
+
+    fn session_started(
+        &mut self,
+        key: SessionKey,
+        session: SessionId,
+        mode: Mode,
+        role: Role,
+        token_unserviceable: bool,
+        now: Now,
+    ) {
+        let Some(asking) = self.sessions.asking.get_mut(&key) else {
+            return;
+        };
+        asking.session = Some(session);
+        let (id, provider) = (asking.topic, asking.provider);
+        let resumed = mode == Mode::Resume || (asking.with_token && mode == Mode::Equal);
+        if let Some(topic) = self.topics.get_mut(&id) {
+            if token_unserviceable {
+                topic.tokens.remove(&provider);
+            }
+            let peer = topic.peer_mut(provider, now.at);
+            let up = peer.link != Link::Up;
+            peer.link = Link::Up;
+            peer.role_said = role;
+            peer.heard = now.at;
+            peer.shown.session = Some(session);
+            if up {
+                self.emit(id, SyncEvent::ProviderUp { provider });
+            }
+        }
+        self.session_moved(key, now);
+        self.emit(
+            id,
+            SyncEvent::SyncStarted {
+                provider,
+                session,
+                mode,
+                resumed,
+            },
+        );
+    }
+
+    fn session_progress(
+        &mut self,
+        key: SessionKey,
+        received: u64,
+        expected: Option<u64>,
+        now: Now,
+    ) {
+        self.session_moved(key, now);
+        let Some(asking) = self.sessions.asking.get_mut(&key) else {
+            return;
+        };
+        let (id, provider) = (asking.topic, asking.provider);
+        let every = Duration::from_millis(limit::PROGRESS_EVERY_MS);
+        let due = asking.told.is_none_or(|told| now.at.since(told) >= every)
+            || expected == Some(received);
+        let session = asking.session;
+        if due {
+            asking.told = Some(now.at);
+        }
+        if let Some(peer) = self
+            .topics
+            .get_mut(&id)
+            .and_then(|t| t.peers.get_mut(&provider))
+        {
+            assert!(
+                received >= peer.shown.received,
+                "progress never goes backwards"
+            );
+            peer.shown.received = received;
+            peer.shown.expected = expected;
+        }
+        if let (true, Some(session)) = (due, session) {
+            self.emit(
+                id,
+                SyncEvent::Progress {
+                    provider,
+                    session,
+                    received,
+                    expected,
+                },
+            );
+        }
+    }
+
+    /// Only progress of this session puts off its deadline (`POL-17`).
+    fn session_moved(&mut self, key: SessionKey, now: Now) {
+        let Some(asking) = self.sessions.asking.get_mut(&key) else {
+            return;
+        };
+        asking.progress = now.at;
+        let at = silent_at(asking.opened, now.at);
+        let (id, provider, since) = (asking.topic, asking.provider, asking.opened);
+        let phase = if asking.session.is_none() {
+            Phase::Hello
+        } else {
+            Phase::Sending
+        };
+        if asking.silent {
+            return;
+        }
+        self.schedule.set(Timer::Silence(key), at);
+        if let Some(peer) = self
+            .topics
+            .get_mut(&id)
+            .and_then(|t| t.peers.get_mut(&provider))
+            && matches!(peer.outcome, Outcome::Streaming { .. })
+        {
+            peer.outcome = Outcome::Streaming {
+                since,
+                last_progress: now.at,
+                phase,
+            };
+        }
+    }
+
+    /// A session's deadline has come.
+    pub(crate) fn silence(&mut self, key: SessionKey, now: Now) {
+        let Some(asking) = self.sessions.asking.get_mut(&key) else {
+            return;
+        };
+        if asking.storing > 0 {
+            // The wait is for our own disk.
+            self.schedule.set(
+                Timer::Silence(key),
+                now.at.after(osier_policy::SILENT_AFTER_PROGRESS),
+            );
+            return;
+        }
+        asking.silent = true;
+        let (id, provider, session) = (asking.topic, asking.provider, asking.session);
+        let phase = if session.is_none() {
+            Phase::Hello
+        } else {
+            Phase::Sending
+        };
+        if let Some(topic) = self.topics.get_mut(&id) {
+            topic.peer_mut(provider, now.at).outcome = Outcome::Silent { phase };
+        }
+        self.degraded(id, provider, session, DegradedReason::Timeout);
+        self.reconsider(id, now);
+    }
+
+    fn client_ended(&mut self, key: SessionKey, end: ClientEnd, now: Now) {
+        self.asking_over(key, meaning(end), now);
+    }
+
+    /// A session that this node opened is over: its one end.
+    pub(crate) fn asking_over(&mut self, key: SessionKey, meaning: Meaning, now: Now) {
+        let Some(asking) = self.sessions.asking.remove(&key) else {
+            return;
+        };
+        self.schedule.cancel(Timer::Silence(key));
+        let (id, provider) = (asking.topic, asking.provider);
+        let random = self.random_u64();
+        let Some(topic) = self.topics.get_mut(&id) else {
+            return;
+        };
+        let stale = topic
+            .completion
+            .behind_since()
+            .is_some_and(|since| asking.opened < since);
+        let peer = topic.peer_mut(provider, now.at);
+        assert_eq!(
+            peer.asking,
+            Some(key),
+            "a peer's session is the one in the table"
+        );
+        peer.asking = None;
+        let is_news = !matches!(peer.outcome, Outcome::Lost | Outcome::Silent { .. });
+        let (outcome, degraded, retry) = meaning.judge(now.at);
+        if let Some(pacing) = retry {
+            let wait = peer.backoff.failed(now.at, pacing, random);
+            peer.retry_at = Some(wait);
+            self.schedule.set(Timer::Retry(id, provider), wait);
+        } else {
+            peer.backoff.up(now.at);
+        }
+        if let Some(DegradedReason::ProviderLost { .. }) = &degraded {
+            peer.link = Link::Down;
+        }
+        // What has come to light since the session began, its snapshot may not have held.
+        peer.outcome = if stale && matches!(outcome, Outcome::Drained(_)) {
+            Outcome::Unasked
+        } else {
+            outcome
+        };
+        if let Some(session) = asking.session {
+            let ended = outcome_word(peer);
+            self.emit(
+                id,
+                SyncEvent::SyncEnded {
+                    provider,
+                    session,
+                    outcome: ended,
+                },
+            );
+        }
+        match degraded {
+            Some(reason) if is_news => {
+                self.degraded(id, provider, asking.session, reason);
+            }
+            _ => {}
+        }
+        self.reconsider(id, now);
+    }
+
+    /// Tells that a trusted provider cannot be counted on now.
+    fn degraded(
+        &mut self,
+        id: TopicId,
+        provider: NodeId,
+        session: Option<SessionId>,
+        reason: DegradedReason,
+    ) {
+        let Some(topic) = self.topics.get(&id).filter(|topic| topic.trusts(provider)) else {
+            return;
+        };
+        let still_pending = osier_policy::still_pending(&topic.facts(self.me, self.last()));
+        self.emit(
+            id,
+            SyncEvent::HistorySyncDegraded {
+                provider,
+                session,
+                reason,
+                still_pending,
+            },
+        );
+    }
+
+    /// A provider that failed may be asked again.
+    pub(crate) fn retry(&mut self, id: TopicId, provider: NodeId, now: Now) {
+        let Some(topic) = self.topics.get_mut(&id) else {
+            return;
+        };
+        let trusted = topic.trusts(provider);
+        let peer = topic.peer_mut(provider, now.at);
+        peer.retry_at = None;
+        if peer.asking.is_none() && !matches!(peer.outcome, Outcome::Drained(_)) {
+            peer.outcome = Outcome::Unasked;
+            if trusted || !peer.addresses.is_empty() || peer.neighbor {
+                self.ask(id, provider, now);
+            }
+        }
+        self.reconsider(id, now);
+    }
+
+    /// A connection has closed. Its sessions end by themselves; what it vouched for no longer
+    /// stands.
+    pub(crate) fn peer_lost(&mut self, node: NodeId, now: Now) {
+        let ids: Vec<TopicId> = self.topics.keys().copied().collect();
+        for id in ids {
+            let random = self.random_u64();
+            let Some(topic) = self.topics.get_mut(&id) else {
+                continue;
+            };
+            let trusted = topic.trusts(node);
+            let Some(peer) = topic.peers.get_mut(&node).filter(|p| p.link == Link::Up) else {
+                continue;
+            };
+            peer.link = Link::Down;
+            let gone = !peer.is_connected();
+            if gone && peer.asking.is_none() {
+                if matches!(peer.outcome, Outcome::Drained(_)) {
+                    peer.outcome = Outcome::Lost;
+                }
+                if trusted || !peer.addresses.is_empty() {
+                    let at = peer.backoff.failed(now.at, None, random);
+                    peer.retry_at = Some(at);
+                    self.schedule.set(Timer::Retry(id, node), at);
+                }
+            }
+            if gone {
+                self.emit(id, SyncEvent::ProviderDown { provider: node });
+            }
+            self.reconsider(id, now);
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Being behind: how it is known, and the session that catches up (`CMP-33`).
+//!
+//! Gossip reorders, so a gap or a foreign watermark often mends itself within a round trip. Such a
+//! hint is only looked at again after a settling time; what then still stands is a reason to be
+//! behind, and only a session that began after the last reason can end it.
+
+use osier_core::{Duration, NodeId, StateHash, TopicId};
+use osier_policy::Outcome;
+
+use crate::{
+    completion::Behind,
+    engine::{Engine, Now},
+    event::{BehindCause, SyncEvent},
+    limit,
+    schedule::Timer,
+    topic::Topic,
+};
+
+/// What a peer has said to hold that this node may not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Claim {
+    /// The state that it is in; none when it only named an entry.
+    pub(crate) state: Option<StateHash>,
+    /// How many entries it holds.
+    pub(crate) entries: u64,
+}
+
+impl Engine {
+    /// There is history that this node may not have: "synced" no longer holds until a session that
+    /// begins from now on says so.
+    pub(crate) fn behind(&mut self, id: TopicId, cause: BehindCause, lag_entries: u64, now: Now) {
+        let settle = self.settle();
+        let Some(topic) = self.topics.get_mut(&id) else {
+            return;
+        };
+        let was_synced = topic.completion.is_synced();
+        let told = topic.completion.behind.is_some_and(|behind| behind.told);
+        let providers = ask_again(topic, self.me, now, settle);
+        if providers {
+            topic.completion.behind = Some(Behind {
+                since: now.at,
+                told: told || was_synced,
+            });
+            if was_synced {
+                self.emit(id, SyncEvent::Behind { cause, lag_entries });
+            }
+            self.reconsider(id, now);
+        } else {
+            self.ask_neighbors(id, now);
+        }
+    }
+
+    /// A peer seems to hold something that this node does not.
+    pub(crate) fn hint(&mut self, id: TopicId, node: NodeId, claim: Claim, now: Now) {
+        if let Some(topic) = self.topics.get_mut(&id) {
+            topic.peer_mut(node, now.at).claim = Some(claim);
+        }
+        self.look_again_soon(id, now);
+    }
+
+    /// Looks at hints and gaps when they have had time to mend by themselves.
+    pub(crate) fn look_again_soon(&mut self, id: TopicId, now: Now) {
+        let settle = self.settle();
+        self.schedule
+            .set_if_absent(Timer::CatchUp(id), now.at.after(settle));
+    }
+
+    fn settle(&mut self) -> Duration {
+        self.jittered(Duration::from_millis(limit::BEHIND_SETTLE_MS))
+    }
+
+    /// No provider's word counts here, but neighbours may hold what is missing.
+    fn ask_neighbors(&mut self, id: TopicId, now: Now) {
+        if let Some(topic) = self.topics.get_mut(&id) {
+            for peer in topic.peers.values_mut().filter(|peer| peer.is_reached()) {
+                peer.claim = Some(Claim {
+                    state: None,
+                    entries: 0,
+                });
+            }
+        }
+        self.look_again_soon(id, now);
+    }
+
+    /// The settling time is over: what still stands?
+    pub(crate) fn catch_up(&mut self, id: TopicId, now: Now) {
+        let room = limit::SESSIONS_ASKED_PER_TOPIC_MAX.saturating_sub(self.sessions.asking_in(id));
+        let Some(topic) = self.topics.get_mut(&id) else {
+            return;
+        };
+        let mine = topic.held.summary;
+        let mut lag = None;
+        let mut strangers = Vec::new();
+        for (node, peer) in &mut topic.peers {
+            let Some(claim) = peer.claim.take().filter(|c| c.state != Some(mine.state)) else {
+                continue;
+            };
+            if topic.trust.trusted(*node).is_some() {
+                let more = claim.entries.saturating_sub(mine.set.count());
+                lag = Some(lag.unwrap_or(0).max(more));
+            } else if peer.may_ask(now.at) && peer.is_connected() {
+                strangers.push(*node);
+            }
+        }
+        let gap = topic.held.holes > topic.completion.holes_accepted;
+        for node in strangers.into_iter().take(room) {
+            self.ask(id, node, now);
+        }
+        if let Some(lag) = lag {
+            self.behind(id, BehindCause::Watermark, lag, now);
+        } else if gap {
+            self.gap(id, now);
+        }
+    }
+
+    /// Entries are named that are not held, and no session has accounted for them.
+    fn gap(&mut self, id: TopicId, now: Now) {
+        if let Some(topic) = self.topics.get_mut(&id) {
+            // Looked into once; a further one is a new reason.
+            topic.completion.holes_accepted = topic.held.holes;
+        }
+        self.behind(id, BehindCause::Gap, 0, now);
+    }
+}
+
+/// Every trusted provider that has answered is to be asked again, after `settle`. Whether there is
+/// any trusted provider that can be reached.
+fn ask_again(topic: &mut Topic, me: NodeId, now: Now, settle: Duration) -> bool {
+    let at = now.at.after(settle);
+    let mut any = false;
+    for (node, peer) in &mut topic.peers {
+        if *node == me || topic.trust.trusted(*node).is_none() || !peer.is_connected() {
+            continue;
+        }
+        any = true;
+        if peer.asking.is_none() && !matches!(peer.outcome, Outcome::Refused { .. }) {
+            peer.outcome = Outcome::Unasked;
+            peer.retry_at = Some(peer.retry_at.map_or(at, |paced| paced.max(at)));
+        }
+    }
+    any
+}

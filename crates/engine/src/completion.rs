@@ -1,0 +1,371 @@
+//! Completion of a topic: present facts, the policy's verdict on them, and what watchers are told.
+//!
+//! The verdict is a pure function of the facts; this file only remembers what was told last, so
+//! that each thing is told once (`CMP-31`).
+
+use std::collections::BTreeMap;
+
+use osier_core::{Instant, NodeId, Role, TopicId};
+use osier_policy::{
+    Camp, Facts, Held, Me, NO_PROVIDER_AFTER, Outcome, ProviderFacts, Reason, Search, Verdict,
+    Voucher, next_to_ask, verdict, wake_at,
+};
+
+use crate::{
+    engine::{Engine, Now},
+    event::{BehindCause, Convergence, DegradedReason, SyncEvent, Synced, TopicPhase},
+    limit,
+    proof::Drained,
+    schedule::Timer,
+    topic::Topic,
+};
+
+/// What watchers were told last.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Told {
+    /// Nothing that still stands: history is on its way.
+    Syncing,
+    Synced(Synced),
+    Diverged(Vec<Camp>),
+    Failed,
+}
+
+/// A reason to doubt that what was synced is all there is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Behind {
+    /// The last reason came then; a session that began before proves nothing about it.
+    pub(crate) since: Instant,
+    /// Whether watchers know.
+    pub(crate) told: bool,
+}
+
+/// What has been told of a topic, and what has come up since.
+#[derive(Debug)]
+pub(crate) struct Completion {
+    told: Told,
+    pub(crate) behind: Option<Behind>,
+    /// Up to where history hung together before the present round.
+    held_before: Held,
+    /// Since when no trusted provider can be reached.
+    alone_since: Option<Instant>,
+    /// Holes that the last synced session accounted for, or that have been looked into.
+    pub(crate) holes_accepted: u64,
+}
+
+impl Completion {
+    pub(crate) fn new(held: Held, opened: Instant) -> Self {
+        Self {
+            told: Told::Syncing,
+            behind: None,
+            held_before: held,
+            alone_since: Some(opened),
+            holes_accepted: 0,
+        }
+    }
+
+    pub(crate) fn is_synced(&self) -> bool {
+        matches!(self.told, Told::Synced(_)) && self.behind.is_none()
+    }
+
+    /// The last reason to be behind, if one stands.
+    pub(crate) fn behind_since(&self) -> Option<Instant> {
+        self.behind.map(|behind| behind.since)
+    }
+
+    pub(crate) fn phase(&self) -> TopicPhase {
+        match &self.told {
+            Told::Failed => TopicPhase::Failed,
+            _ if self.behind.is_some_and(|behind| behind.told) => TopicPhase::Behind,
+            Told::Syncing => TopicPhase::Syncing,
+            Told::Synced(_) => TopicPhase::Synced,
+            Told::Diverged(_) => TopicPhase::Diverged,
+        }
+    }
+
+    pub(crate) fn synced(&self) -> Option<&Synced> {
+        match &self.told {
+            Told::Synced(synced) if self.behind.is_none() => Some(synced),
+            _ => None,
+        }
+    }
+}
+
+impl Topic {
+    /// The present facts.
+    pub(crate) fn facts(&self, me: NodeId, now: Instant) -> Facts<Drained> {
+        let mut providers = BTreeMap::new();
+        let trusted = self.trust.entries().into_iter().map(|entry| entry.node);
+        for node in trusted
+            .chain(self.peers.keys().copied())
+            .filter(|node| *node != me)
+        {
+            let trust = self.trust.trusted(node);
+            let facts = match self.peers.get(&node) {
+                Some(peer) => ProviderFacts {
+                    trust,
+                    connected: peer.is_connected(),
+                    outcome: peer.outcome.clone(),
+                    ask_after: peer.retry_at,
+                },
+                None => ProviderFacts {
+                    trust,
+                    connected: false,
+                    outcome: Outcome::Unasked,
+                    ask_after: None,
+                },
+            };
+            providers.insert(node, facts);
+        }
+        let mine = self.trust.trusted(me);
+        let trusted_archive =
+            mine.is_some_and(|mine| mine.role == Role::Archive) && self.role == Role::Archive;
+        let me = Me {
+            trusted_archive,
+            held: self.completion.held_before,
+        };
+        let alone = self.completion.alone_since;
+        let over = alone.is_some_and(|since| now.since(since) >= NO_PROVIDER_AFTER);
+        let search = if over { Search::Over } else { Search::Looking };
+        Facts {
+            providers,
+            me,
+            search,
+        }
+    }
+}
+
+impl Engine {
+    /// Facts have changed: judge them, tell what is new, ask who is to be asked.
+    pub(crate) fn reconsider(&mut self, id: TopicId, now: Now) {
+        self.note_alone(id, now);
+        let Some(topic) = self.topics.get(&id) else {
+            return;
+        };
+        let facts = topic.facts(self.me, now.at);
+        let verdict = verdict(topic.rule, &facts);
+        self.tell(id, verdict);
+        self.ask_more(id, now);
+    }
+
+    /// Keeps the time since when no trusted provider can be reached.
+    fn note_alone(&mut self, id: TopicId, now: Now) {
+        let Some(topic) = self.topics.get_mut(&id) else {
+            return;
+        };
+        if topic.has_trusted_connected() {
+            topic.completion.alone_since = None;
+            self.schedule.cancel(Timer::NoProvider(id));
+        } else if topic.completion.alone_since.is_none() {
+            topic.completion.alone_since = Some(now.at);
+            self.schedule
+                .set(Timer::NoProvider(id), now.at.after(NO_PROVIDER_AFTER));
+        }
+    }
+
+    /// Opens the sessions that the plan wants.
+    fn ask_more(&mut self, id: TopicId, now: Now) {
+        let Some(topic) = self.topics.get(&id) else {
+            return;
+        };
+        let facts = topic.facts(self.me, now.at);
+        if let Some(at) = wake_at(&facts, now.at) {
+            self.schedule.set(Timer::Reconsider(id), at);
+        }
+        let next = next_to_ask(
+            topic.rule,
+            &facts,
+            now.at,
+            limit::SESSIONS_ASKED_PER_TOPIC_MAX,
+        );
+        for node in next {
+            let may = self
+                .topics
+                .get(&id)
+                .and_then(|topic| topic.peers.get(&node));
+            if may.is_some_and(|peer| peer.may_ask(now.at)) {
+                self.ask(id, node, now);
+            }
+        }
+    }
+
+    /// Tells watchers what the verdict changes, once.
+    fn tell(&mut self, id: TopicId, verdict: Verdict<Drained>) {
+        let Some(topic) = self.topics.get_mut(&id) else {
+            return;
+        };
+        let (told, events) = match verdict {
+            Verdict::Synced {
+                by,
+                coverage,
+                convergence,
+                still_pending,
+            } => {
+                let synced = synced(topic, self.me, by, coverage, &convergence, still_pending);
+                topic.completion.held_before = topic.newest_held();
+                topic.completion.holes_accepted = topic.held.holes;
+                tell_synced(&topic.completion, synced)
+            }
+            Verdict::Pending { .. } => (pending(topic), Vec::new()),
+            Verdict::Diverged { camps, .. } => tell_diverged(&topic.completion.told, camps),
+            Verdict::Failed { reasons, .. } => tell_failed(&topic.completion.told, &reasons),
+        };
+        let settled = matches!(told, Told::Synced(_));
+        let doubts = topic.completion.behind.take_if(|_| settled);
+        let lost = matches!(topic.completion.told, Told::Synced(_)) && !settled;
+        topic.completion.told = told;
+        if doubts.is_some_and(|behind| behind.told) {
+            let state_hash = topic.held.summary.state;
+            self.emit(id, SyncEvent::CaughtUp { state_hash });
+        }
+        if lost {
+            self.tell_link_lost(id);
+        }
+        for event in events {
+            self.emit(id, event);
+        }
+    }
+
+    /// What was synced no longer is, and nothing else has said why: the voucher is gone.
+    fn tell_link_lost(&mut self, id: TopicId) {
+        let last = self.last();
+        let Some(topic) = self.topics.get_mut(&id) else {
+            return;
+        };
+        let behind = topic.completion.behind.get_or_insert(Behind {
+            since: last,
+            told: false,
+        });
+        if !std::mem::replace(&mut behind.told, true) {
+            self.emit(
+                id,
+                SyncEvent::Behind {
+                    cause: BehindCause::LinkLost,
+                    lag_entries: 0,
+                },
+            );
+        }
+    }
+}
+
+/// The word that watchers get.
+fn synced(
+    topic: &Topic,
+    me: NodeId,
+    by: Voucher<Drained>,
+    coverage: osier_core::Coverage,
+    convergence: &osier_policy::Convergence,
+    still_pending: u32,
+) -> Synced {
+    let mine = topic.held.summary.state;
+    let (provider, session, state_hash, dangling) = match by {
+        Voucher::Sole => (me, None, mine, topic.held.holes),
+        Voucher::Provider { node, proof } => {
+            let evidence = proof.0;
+            (
+                node,
+                Some(evidence.session()),
+                evidence.state(),
+                evidence.dangling(),
+            )
+        }
+    };
+    let convergence = match convergence {
+        osier_policy::Convergence::Diverged { .. } => Convergence::Diverged,
+        _ if session.is_some() && state_hash != mine => Convergence::Unverified,
+        osier_policy::Convergence::Converged { with } => Convergence::Converged { with: *with },
+        osier_policy::Convergence::Unverified if session.is_some() => {
+            Convergence::Converged { with: 1 }
+        }
+        osier_policy::Convergence::Unverified => Convergence::Unverified,
+    };
+    let entries = topic.held.summary.set.count();
+    Synced {
+        provider,
+        session,
+        still_pending,
+        coverage,
+        convergence,
+        entries,
+        state_hash,
+        dangling,
+    }
+}
+
+/// Told again only when it says something else: another voucher, extent or agreement, or an end
+/// of doubt.
+fn tell_synced(completion: &Completion, new: Synced) -> (Told, Vec<SyncEvent>) {
+    let same = matches!(&completion.told, Told::Synced(old) if completion.behind.is_none()
+        && old.provider == new.provider
+        && old.session == new.session
+        && old.coverage == new.coverage
+        && old.convergence == new.convergence);
+    let mut events = Vec::new();
+    if !same {
+        if let osier_core::Coverage::From { .. } = new.coverage {
+            let (provider, coverage) = (new.provider, new.coverage);
+            events.push(SyncEvent::HistoryTruncated { provider, coverage });
+        }
+        events.push(SyncEvent::HistorySynced(new.clone()));
+    }
+    (Told::Synced(new), events)
+}
+
+fn pending(topic: &Topic) -> Told {
+    match &topic.completion.told {
+        // While a doubt is looked into, what was told is kept to compare with.
+        told @ (Told::Synced(_) | Told::Diverged(_)) if topic.completion.behind.is_some() => {
+            told.clone()
+        }
+        _ => Told::Syncing,
+    }
+}
+
+fn tell_diverged(told: &Told, camps: Vec<Camp>) -> (Told, Vec<SyncEvent>) {
+    let new = Told::Diverged(camps.clone());
+    if *told == new {
+        return (new, Vec::new());
+    }
+    let camps = camps
+        .into_iter()
+        .map(|camp| (camp.state, camp.members))
+        .collect();
+    (new, vec![SyncEvent::Diverged { camps }])
+}
+
+fn tell_failed(told: &Told, reasons: &[(NodeId, Reason)]) -> (Told, Vec<SyncEvent>) {
+    if *told == Told::Failed {
+        return (Told::Failed, Vec::new());
+    }
+    let reasons = reasons
+        .iter()
+        .map(|(node, reason)| (*node, in_words(reason)))
+        .collect();
+    (Told::Failed, vec![SyncEvent::HistorySyncFailed { reasons }])
+}
+
+fn in_words(reason: &Reason) -> DegradedReason {
+    match reason {
+        Reason::NotConnected => DegradedReason::ProviderLost {
+            cause: "it is not connected".to_owned(),
+        },
+        Reason::Lost => DegradedReason::ProviderLost {
+            cause: "the connection went".to_owned(),
+        },
+        Reason::Silent { .. } => DegradedReason::Timeout,
+        Reason::Cut(reason) => DegradedReason::Cut {
+            reason: format!("{reason:?}"),
+        },
+        Reason::Refused { reason, .. } => DegradedReason::Refused {
+            reason: format!("{reason:?}"),
+        },
+        Reason::TooShallow { floor } => DegradedReason::Cut {
+            reason: format!("its history begins at {} ms", floor.time.as_millis()),
+        },
+        Reason::NotEnough => DegradedReason::Failed {
+            reason: "too few agree for the rule".to_owned(),
+        },
+        Reason::RoleNotCounted => DegradedReason::Failed {
+            reason: "its role does not count for the rule".to_owned(),
+        },
+    }
+}

@@ -1,0 +1,235 @@
+//! Gossip: hints out, hints in. Whatever must arrive goes over a session.
+
+use osier_core::{Entry, NodeId, SignedEntry, TopicId, Verified, WireEntry, authenticate};
+use osier_policy::Outcome;
+use osier_proto::{Gossip, GossipMessage, Watermark, decode_gossip, encode_gossip};
+
+use crate::{
+    catch_up::Claim,
+    engine::{Engine, Now},
+    event::{BehindCause, SyncEvent},
+    ingest::Origin,
+    limit,
+    output::Output,
+    schedule::Timer,
+};
+
+impl Engine {
+    /// Tells the swarm of own entries that are durable: whole when they fit, by name otherwise
+    /// (`GOS-2`).
+    pub(crate) fn gossip_own(&mut self, id: TopicId, entries: Vec<Verified<Entry>>) {
+        for entry in entries {
+            let live = Gossip::Live(entry.to_wire());
+            if !self.broadcast(id, live) {
+                let header = entry.header();
+                self.broadcast(
+                    id,
+                    Gossip::Announce {
+                        hash: entry.hash(),
+                        author: header.author(),
+                        seq: header.seq(),
+                        len: header.body_len(),
+                    },
+                );
+            }
+        }
+    }
+
+    /// Signs and sends; false when the message does not fit the payload room.
+    fn broadcast(&mut self, id: TopicId, body: Gossip) -> bool {
+        let Some(topic) = self.topics.get_mut(&id) else {
+            return true;
+        };
+        topic.gossip_sequence += 1;
+        let message = GossipMessage {
+            topic: id,
+            sequence: topic.gossip_sequence,
+            body,
+        };
+        let room = limit::GOSSIP_PAYLOAD_BYTES_MAX;
+        let Some(bytes) = encode_gossip(&self.secret, &message, room) else {
+            return false;
+        };
+        assert!(
+            bytes.len() <= room,
+            "an oversize broadcast stops every topic of a node"
+        );
+        self.put(Output::Broadcast { topic: id, bytes });
+        true
+    }
+
+    /// The watermark's timer has come.
+    pub(crate) fn watermark_due(&mut self, id: TopicId, now: Now) {
+        let random = self.random_u64();
+        let Some(topic) = self.topics.get_mut(&id) else {
+            return;
+        };
+        if topic.trickle.on_time(now.at, random) {
+            let held = &topic.held;
+            let watermark = Watermark {
+                summary: held.summary,
+                last: held.last,
+            };
+            let role = topic.role;
+            self.broadcast(id, Gossip::Watermark(watermark));
+            self.broadcast(id, Gossip::Provider { role });
+        }
+        self.schedule_watermark(id);
+    }
+
+    /// Moves the topic's timer to where its Trickle state wants it.
+    pub(crate) fn schedule_watermark(&mut self, id: TopicId) {
+        if let Some(topic) = self.topics.get(&id) {
+            self.schedule
+                .set(Timer::Watermark(id), topic.trickle.deadline());
+        }
+    }
+
+    /// Bytes from the swarm. What is wrong with them is nobody's fault that we could name: the
+    /// last hop need not be the sender, so they are dropped.
+    pub(crate) fn gossip(&mut self, id: TopicId, bytes: &[u8], now: Now) {
+        if !self.topics.contains_key(&id) {
+            return;
+        }
+        let room = limit::GOSSIP_PAYLOAD_BYTES_MAX;
+        let Ok(message) = decode_gossip(bytes, room, &mut self.keys) else {
+            return;
+        };
+        let signer = message.signer();
+        if message.topic != id || signer == self.me {
+            return;
+        }
+        if let Some(topic) = self.topics.get_mut(&id) {
+            topic.peer_mut(signer, now.at).heard = now.at;
+        }
+        match message.into_inner().body {
+            Gossip::Live(wire) => self.gossiped_entry(id, wire, now),
+            Gossip::Announce { .. } => {
+                self.hint(
+                    id,
+                    signer,
+                    Claim {
+                        state: None,
+                        entries: 0,
+                    },
+                    now,
+                );
+            }
+            Gossip::Watermark(watermark) => self.heard_watermark(id, signer, &watermark, now),
+            Gossip::Provider { role } => {
+                if let Some(topic) = self.topics.get_mut(&id) {
+                    topic.peer_mut(signer, now.at).role_said = role;
+                }
+            }
+        }
+    }
+
+    fn gossiped_entry(&mut self, id: TopicId, wire: WireEntry, now: Now) {
+        let Ok(entry) = SignedEntry::parse(wire) else {
+            return;
+        };
+        if entry.claimed_topic() != id {
+            return;
+        }
+        let judged = authenticate(vec![entry], &mut self.keys, &|_| None);
+        let Some(topic) = self.topics.get_mut(&id) else {
+            return;
+        };
+        let mut accepted = judged.verified;
+        // What waited for exactly this successor is authentic with it (rule V), and so on down.
+        let mut next = accepted
+            .first()
+            .and_then(|e| Some((e.header().prev()?, e.signer())));
+        while let Some((prev, author)) = next {
+            let Some(vouched) = topic.unauthentic.take(&prev, author) else {
+                break;
+            };
+            next = vouched.claimed_prev().map(|prev| (prev, author));
+            let linked = authenticate(vec![vouched], &mut self.keys, &|_| Some(author));
+            accepted.splice(0..0, linked.verified);
+        }
+        let crowded = judged
+            .waiting
+            .into_iter()
+            .any(|entry| !topic.unauthentic.wait(entry));
+        if !accepted.is_empty() {
+            let batch = self.next_batch();
+            self.commit(batch, id, accepted, Origin::Gossip);
+        }
+        if crowded {
+            self.behind(id, BehindCause::Gap, 0, now);
+        }
+    }
+
+    /// A signed summary of what a node holds.
+    fn heard_watermark(&mut self, id: TopicId, signer: NodeId, heard: &Watermark, now: Now) {
+        let random = self.random_u64();
+        let Some(topic) = self.topics.get_mut(&id) else {
+            return;
+        };
+        let mine = topic.held.summary;
+        if heard.summary.state == mine.state {
+            topic.trickle.hear_consistent();
+            return;
+        }
+        topic.trickle.reset(now.at, random);
+        self.schedule_watermark(id);
+        // Who holds less hears our watermark and asks us.
+        let entries = heard.summary.set.count();
+        if entries >= mine.set.count() {
+            self.hint(
+                id,
+                signer,
+                Claim {
+                    state: Some(heard.summary.state),
+                    entries,
+                },
+                now,
+            );
+        }
+    }
+
+    /// Gossip has dropped messages: whatever they said, a session must say again.
+    pub(crate) fn gossip_lagged(&mut self, id: TopicId, now: Now) {
+        self.behind(id, BehindCause::GossipLagged, 0, now);
+    }
+
+    /// A gossip neighbour has come or gone.
+    pub(crate) fn neighbor(&mut self, id: TopicId, node: NodeId, up: bool, now: Now) {
+        let random = self.random_u64();
+        let Some(topic) = self.topics.get_mut(&id) else {
+            return;
+        };
+        let peer = topic.peer_mut(node, now.at);
+        let was = peer.is_connected();
+        peer.neighbor = up;
+        peer.heard = now.at;
+        let is = peer.is_connected();
+        if up {
+            // A late joiner gets no past from gossip; one that was away is asked again at once.
+            if !was && peer.asking.is_none() {
+                peer.retry_at = None;
+                peer.outcome = Outcome::Unasked;
+            }
+            topic.trickle.reset(now.at, random);
+            self.schedule_watermark(id);
+        }
+        let alone = self
+            .topics
+            .get(&id)
+            .is_some_and(|t| !t.peers.values().any(|p| p.neighbor));
+        if was != is {
+            let event = if is {
+                SyncEvent::ProviderUp { provider: node }
+            } else {
+                SyncEvent::ProviderDown { provider: node }
+            };
+            self.emit(id, event);
+        }
+        if !up && alone {
+            self.behind(id, BehindCause::LinkLost, 0, now);
+            self.rejoin(id);
+        }
+        self.reconsider(id, now);
+    }
+}

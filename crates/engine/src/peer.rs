@@ -1,0 +1,82 @@
+//! One peer in one topic: whether it can be reached, and what its history came to.
+
+use osier_core::{Instant, Role, SessionId};
+use osier_policy::{Backoff, Outcome};
+
+use crate::{catch_up::Claim, input::SessionKey, proof::Drained};
+
+/// Whether sessions reach a peer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Link {
+    /// Not tried since the topic was opened.
+    Untried,
+    /// The last session was answered, and the connection has not closed since.
+    Up,
+    /// The last try failed, or the connection has closed.
+    Down,
+}
+
+/// What is shown of a peer's present or last session.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct SessionShown {
+    pub(crate) session: Option<SessionId>,
+    pub(crate) received: u64,
+    pub(crate) expected: Option<u64>,
+}
+
+/// A peer, trusted or not.
+#[derive(Debug)]
+pub(crate) struct Peer {
+    /// Where it may be, in text form, from the ticket.
+    pub(crate) addresses: Vec<String>,
+    /// Whether it is a gossip neighbour.
+    pub(crate) neighbor: bool,
+    pub(crate) link: Link,
+    pub(crate) outcome: Outcome<Drained>,
+    /// The session that this node has open with it as client.
+    pub(crate) asking: Option<SessionKey>,
+    pub(crate) shown: SessionShown,
+    /// The role that it says it has.
+    pub(crate) role_said: Role,
+    pub(crate) backoff: Backoff,
+    /// Not to be asked before this.
+    pub(crate) retry_at: Option<Instant>,
+    /// What it has said to hold that this node may not, until it is looked into.
+    pub(crate) claim: Option<Claim>,
+    /// When it was last heard of; the peer unheard of for longest is forgotten first.
+    pub(crate) heard: Instant,
+}
+
+impl Peer {
+    pub(crate) fn new(now: Instant) -> Self {
+        Self {
+            addresses: Vec::new(),
+            neighbor: false,
+            link: Link::Untried,
+            outcome: Outcome::Unasked,
+            asking: None,
+            shown: SessionShown::default(),
+            role_said: Role::Peer,
+            backoff: Backoff::new(),
+            retry_at: None,
+            claim: None,
+            heard: now,
+        }
+    }
+
+    /// Whether it can be reached as far as is known. A peer that has not been tried counts until
+    /// its deadline says otherwise.
+    pub(crate) fn is_connected(&self) -> bool {
+        self.neighbor || self.link != Link::Down || self.asking.is_some()
+    }
+
+    /// Whether it has been reached and not lost since.
+    pub(crate) fn is_reached(&self) -> bool {
+        self.neighbor || self.link == Link::Up
+    }
+
+    /// Whether it may be asked now.
+    pub(crate) fn may_ask(&self, now: Instant) -> bool {
+        self.asking.is_none() && self.retry_at.is_none_or(|at| at <= now)
+    }
+}

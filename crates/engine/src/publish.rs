@@ -1,0 +1,87 @@
+//! Writing under the node's own key, and telling the swarm when it is durable.
+
+use osier_core::{Entry, NodeId, Role, TopicId, Verified};
+use osier_policy::Rank;
+
+use crate::{
+    engine::{Engine, Now},
+    ingest::Origin,
+    input::{BatchId, CommandId},
+    output::{CommandError, Reply},
+    own_chain::Write,
+};
+
+impl Engine {
+    pub(crate) fn publish(&mut self, id: TopicId, write: Write, now: Now) {
+        let command = write.command;
+        let Some(topic) = self.topics.get_mut(&id) else {
+            self.reply(command, Err(CommandError::UnknownTopic(id)));
+            return;
+        };
+        if write.entries.is_empty() {
+            self.reply(command, Ok(Reply::Published(Vec::new())));
+        } else if let Err(error) = topic.own.queue(write) {
+            self.reply(command, Err(error));
+        } else {
+            self.write_own(id, now);
+        }
+    }
+
+    /// Signs and commits what waits, if no own commit is in flight.
+    pub(crate) fn write_own(&mut self, id: TopicId, now: Now) {
+        let batch = self.next_batch();
+        let Some(topic) = self.topics.get_mut(&id) else {
+            return;
+        };
+        let Some(written) = topic.own.next_commit(batch, &self.secret, now.wall) else {
+            return;
+        };
+        for (command, error) in written.refused {
+            self.reply(command, Err(error));
+        }
+        if !written.entries.is_empty() {
+            if let Some(topic) = self.topics.get_mut(&id) {
+                topic.just_written = written.entries.clone();
+            }
+            self.commit(batch, id, written.entries, Origin::Own);
+        }
+    }
+
+    /// Own entries are durable: answer, gossip, go on with what waits.
+    pub(crate) fn own_stored(&mut self, id: TopicId, batch: BatchId, now: Now) {
+        let Some(topic) = self.topics.get_mut(&id) else {
+            return;
+        };
+        let entries: Vec<Verified<Entry>> = std::mem::take(&mut topic.just_written);
+        let commands = topic.own.durable(batch).unwrap_or_default();
+        for (command, hashes) in commands {
+            self.reply(command, Ok(Reply::Published(hashes)));
+        }
+        self.gossip_own(id, entries);
+        self.write_own(id, now);
+    }
+
+    pub(crate) fn change_trust(
+        &mut self,
+        command: CommandId,
+        id: TopicId,
+        node: NodeId,
+        entry: Option<(Rank, Role)>,
+    ) {
+        if !self.topics.contains_key(&id) {
+            self.reply(command, Err(CommandError::UnknownTopic(id)));
+            return;
+        }
+        let batch = self.next_batch();
+        self.commit(
+            batch,
+            id,
+            Vec::new(),
+            Origin::Trust {
+                command,
+                node,
+                entry,
+            },
+        );
+    }
+}

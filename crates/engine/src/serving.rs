@@ -1,0 +1,113 @@
+//! Sessions that peers ask for: whom to serve, and what to say to the others.
+
+use osier_core::{NodeId, SessionId, TopicId};
+use osier_proto::{FailureReason, Hello, Refuse, RefuseReason};
+
+use crate::{
+    end::Meaning,
+    engine::{Engine, Now},
+    input::AskId,
+    limit,
+    output::{GrantSession, Output},
+    peer::Link,
+    session_table::Serving,
+};
+
+impl Engine {
+    /// A peer asks for a session: grant it or say why not, always carrying its request's name.
+    pub(crate) fn session_asked(
+        &mut self,
+        ask: AskId,
+        peer: NodeId,
+        binding: &[u8; 32],
+        hello: &Hello,
+        now: Now,
+    ) {
+        match self.judge_ask(peer, binding, hello) {
+            Ok(topic) => self.grant(ask, topic, peer, now),
+            Err((reason, retry_after_ms)) => {
+                let refuse = Refuse {
+                    request: hello.request,
+                    reason,
+                    retry_after_ms,
+                };
+                self.put(Output::RefuseSession { ask, refuse });
+            }
+        }
+    }
+
+    fn judge_ask(
+        &self,
+        peer: NodeId,
+        binding: &[u8; 32],
+        hello: &Hello,
+    ) -> Result<TopicId, (RefuseReason, u64)> {
+        let keys = self.topics.values().map(|topic| &topic.keys);
+        let topic = osier_proto::find_topic(hello, peer, self.me, binding, keys)
+            .ok_or((RefuseReason::UnknownTopic, 0))?;
+        if self.sessions.serving.len() >= limit::SESSIONS_SERVED_MAX
+            || self.sessions.serving_to(peer) >= limit::SESSIONS_PER_PEER_MAX
+        {
+            return Err((RefuseReason::Overloaded, limit::OVERLOADED_RETRY_MS));
+        }
+        // SES-20: of two that were opened at once, the smaller node's goes on; one that is already
+        // under way is not doubled.
+        let asking = self
+            .topics
+            .get(&topic)
+            .and_then(|t| t.peers.get(&peer)?.asking);
+        let mine = asking.and_then(|key| self.sessions.asking.get(&key));
+        match mine {
+            Some(mine) if !mine.silent && (mine.session.is_some() || self.me < peer) => {
+                Err((RefuseReason::Superseded, limit::SUPERSEDED_RETRY_MS))
+            }
+            _ => Ok(topic),
+        }
+    }
+
+    fn grant(&mut self, ask: AskId, id: TopicId, client: NodeId, now: Now) {
+        let key = self.next_session();
+        let session = SessionId::from_bytes(self.random_bytes());
+        let Some(topic) = self.topics.get_mut(&id) else {
+            return;
+        };
+        let (keys, role) = (topic.keys.clone(), topic.role);
+        let peer = topic.peer_mut(client, now.at);
+        peer.heard = now.at;
+        let newly_up = peer.link != Link::Up;
+        peer.link = Link::Up;
+        let superseded = peer.asking;
+        self.sessions
+            .serving
+            .insert(key, Serving { topic: id, client });
+        if let Some(mine) = superseded.filter(|key| {
+            self.sessions
+                .asking
+                .get(key)
+                .is_some_and(|s| s.session.is_none() && !s.silent)
+        }) {
+            self.put(Output::CancelSession {
+                key: mine,
+                reason: FailureReason::Cancelled,
+            });
+            self.asking_over(
+                mine,
+                Meaning::Again {
+                    after_ms: limit::SUPERSEDED_RETRY_MS,
+                },
+                now,
+            );
+        }
+        self.put(Output::GrantSession(GrantSession {
+            ask,
+            key,
+            topic: id,
+            keys,
+            session,
+            role,
+        }));
+        if newly_up {
+            self.reconsider(id, now);
+        }
+    }
+}

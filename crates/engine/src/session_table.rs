@@ -1,0 +1,68 @@
+//! The sessions that this node has open, as client and as provider.
+
+use std::collections::BTreeMap;
+
+use osier_core::{Instant, NodeId, SessionId, TopicId};
+
+use crate::input::SessionKey;
+
+/// A session that this node opened.
+#[derive(Debug, Clone)]
+pub(crate) struct Asking {
+    pub(crate) topic: TopicId,
+    pub(crate) provider: NodeId,
+    pub(crate) opened: Instant,
+    /// When it last moved.
+    pub(crate) progress: Instant,
+    /// The provider's name for it, once granted.
+    pub(crate) session: Option<SessionId>,
+    /// Whether a token was shown.
+    pub(crate) with_token: bool,
+    /// When progress was last told.
+    pub(crate) told: Option<Instant>,
+    /// Whether it has been told to be silent; its late end is still welcome.
+    pub(crate) silent: bool,
+    /// Batches of it that are on their way to disk: then the wait is ours, not the provider's.
+    pub(crate) storing: u32,
+}
+
+/// A session that this node granted.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Serving {
+    pub(crate) topic: TopicId,
+    pub(crate) client: NodeId,
+}
+
+/// Both kinds, by this node's own names.
+#[derive(Debug, Default)]
+pub(crate) struct SessionTable {
+    next: u64,
+    pub(crate) asking: BTreeMap<SessionKey, Asking>,
+    pub(crate) serving: BTreeMap<SessionKey, Serving>,
+}
+
+impl SessionTable {
+    pub(crate) fn next_key(&mut self) -> SessionKey {
+        self.next += 1;
+        SessionKey(self.next)
+    }
+
+    /// Sessions open as client in a topic, silent ones left out.
+    pub(crate) fn asking_in(&self, topic: TopicId) -> usize {
+        self.asking
+            .values()
+            .filter(|s| s.topic == topic && !s.silent)
+            .count()
+    }
+
+    /// Sessions being served to a peer.
+    pub(crate) fn serving_to(&self, client: NodeId) -> usize {
+        self.serving.values().filter(|s| s.client == client).count()
+    }
+
+    /// The topic of a session of either kind.
+    pub(crate) fn topic_of(&self, key: SessionKey) -> Option<TopicId> {
+        let asking = self.asking.get(&key).map(|s| s.topic);
+        asking.or_else(|| self.serving.get(&key).map(|s| s.topic))
+    }
+}

@@ -1,0 +1,147 @@
+//! One topic that this node takes part in.
+
+use std::collections::BTreeMap;
+
+use osier_core::{Entry, Instant, NodeId, OrderKey, Role, Ticket, TopicKeys, Verified};
+use osier_policy::{Held as HeldBefore, OwnMark, Rank, Rule, Standing, TrustList, TrustListFull};
+use osier_proto::{Lsn, Summary, Token};
+
+use crate::{
+    completion::Completion, input::TopicSetup, limit::PEERS_PER_TOPIC_MAX, own_chain::OwnChain,
+    peer::Peer, trickle::Trickle, unauthentic::Unauthentic,
+};
+
+/// What the store holds, as of the last durable batch.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Held {
+    pub(crate) summary: Summary,
+    pub(crate) last: Lsn,
+    pub(crate) holes: u64,
+}
+
+/// A topic's whole state. Decisions about it are in the files named after them.
+#[derive(Debug)]
+pub(crate) struct Topic {
+    pub(crate) keys: TopicKeys,
+    pub(crate) ticket: Ticket,
+    pub(crate) role: Role,
+    pub(crate) rule: Rule,
+    pub(crate) trust: TrustList,
+    pub(crate) tokens: BTreeMap<NodeId, Token>,
+    pub(crate) peers: BTreeMap<NodeId, Peer>,
+    pub(crate) held: Held,
+    pub(crate) own: OwnChain,
+    pub(crate) completion: Completion,
+    pub(crate) trickle: Trickle,
+    pub(crate) unauthentic: Unauthentic,
+    /// Number of the next gossip message: equal bytes would be suppressed for 90 s.
+    pub(crate) gossip_sequence: u64,
+    /// The newest entry held, in range order.
+    pub(crate) newest: Option<OrderKey>,
+    /// Own entries that are on their way to disk, to be gossiped when they are there.
+    pub(crate) just_written: Vec<Verified<Entry>>,
+}
+
+impl Topic {
+    /// A topic as it starts: nothing asked, everything from the store. `gossip_base` is greater
+    /// than any sequence used before a restart.
+    pub(crate) fn new(setup: TopicSetup, now: Instant, gossip_base: u64, random: u64) -> Self {
+        let keys = setup.ticket.keys();
+        let mut trust = TrustList::new(setup.ticket.owner());
+        for (node, entry) in setup.trust {
+            // A stored list was bounded when it was stored.
+            let _ = set_trust(&mut trust, node, entry);
+        }
+        let mut topic = Self {
+            own: OwnChain::new(keys.topic(), setup.own_tip),
+            keys,
+            role: setup.role,
+            rule: setup.rule,
+            trust,
+            tokens: setup.tokens.into_iter().collect(),
+            peers: BTreeMap::new(),
+            held: Held {
+                summary: setup.summary,
+                last: setup.point.last,
+                holes: 0,
+            },
+            completion: Completion::new(held_before(setup.newest), now),
+            newest: setup.newest,
+            trickle: Trickle::new(now, random),
+            unauthentic: Unauthentic::default(),
+            gossip_sequence: gossip_base,
+            just_written: Vec::new(),
+            ticket: setup.ticket,
+        };
+        for (node, address) in bootstrap(&topic.ticket) {
+            topic.peer_mut(node, now).addresses.push(address);
+        }
+        topic
+    }
+
+    /// The peer's record, made if need be; at the bound the one unheard of for longest that is
+    /// neither trusted nor in use is forgotten.
+    pub(crate) fn peer_mut(&mut self, node: NodeId, now: Instant) -> &mut Peer {
+        if !self.peers.contains_key(&node) && self.peers.len() >= PEERS_PER_TOPIC_MAX {
+            let idle = |(id, peer): &(&NodeId, &Peer)| {
+                !peer.is_connected() && self.trust.trusted(**id).is_none()
+            };
+            let oldest = self
+                .peers
+                .iter()
+                .filter(idle)
+                .min_by_key(|(_, p)| p.heard)
+                .map(|(id, _)| *id);
+            if let Some(oldest) = oldest {
+                self.peers.remove(&oldest);
+            }
+        }
+        self.peers.entry(node).or_insert_with(|| Peer::new(now))
+    }
+
+    /// Whether the peer's word counts: the one predicate for serving, counting and showing.
+    pub(crate) fn trusts(&self, node: NodeId) -> bool {
+        self.trust.trusted(node).is_some()
+    }
+
+    /// Up to where history hangs together now.
+    pub(crate) fn newest_held(&self) -> HeldBefore {
+        held_before(self.newest)
+    }
+
+    /// Peers whose word counts and that can be reached.
+    pub(crate) fn has_trusted_connected(&self) -> bool {
+        self.peers
+            .iter()
+            .any(|(id, peer)| peer.is_connected() && self.trusts(*id))
+    }
+}
+
+/// Applies one row of the node's own trust list.
+///
+/// # Errors
+/// If the own list is full; nothing has changed then.
+pub(crate) fn set_trust(
+    trust: &mut TrustList,
+    node: NodeId,
+    entry: Option<(Rank, Role)>,
+) -> Result<(), TrustListFull> {
+    let mark = match entry {
+        Some((rank, role)) => OwnMark::Trust(Standing { rank, role }),
+        None => OwnMark::Distrust,
+    };
+    trust.mark(node, mark)
+}
+
+/// Up to where history hangs together for a start: the newest entry held.
+pub(crate) fn held_before(newest: Option<OrderKey>) -> HeldBefore {
+    newest.map_or(HeldBefore::Nothing, HeldBefore::UpTo)
+}
+
+/// Nodes to dial first, with their addresses in text form.
+fn bootstrap(ticket: &Ticket) -> Vec<(NodeId, String)> {
+    ticket
+        .bootstrap()
+        .map(|(node, address)| (node, address.to_owned()))
+        .collect()
+}
