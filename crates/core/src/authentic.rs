@@ -25,7 +25,9 @@ pub struct Authenticity {
 /// Judges a batch by rule V.
 ///
 /// `linked_by` says which author's stored, authentic entry names a hash as its `prev`: such an
-/// entry needs no signature of its own if it claims that author.
+/// entry needs no signature of its own if it claims that author. Strangers may name the same hash,
+/// so it must answer with the author that the entry claims whenever an entry of that author does:
+/// otherwise a stranger's link hides an honest one, and nodes disagree for ever.
 pub fn authenticate(
     batch: Vec<SignedEntry>,
     keys: &mut KeyCache,
@@ -42,46 +44,78 @@ pub fn authenticate(
     result
 }
 
+/// The verdict on each place of the batch, in O(n log n) whatever its shape: a place is judged by
+/// itself at most once (one look-up in the store, one signature), and raised by a better branch at
+/// most once, so all walks together take at most two steps a place and one more a tip.
 fn judge(
     batch: &[SignedEntry],
     keys: &mut KeyCache,
     linked_by: &dyn Fn(&EntryHash) -> Option<NodeId>,
 ) -> Vec<bool> {
-    let place: BTreeMap<EntryHash, usize> = batch
-        .iter()
-        .enumerate()
-        .map(|(at, entry)| (entry.hash(), at))
-        .collect();
-    let before = |at: usize| -> Option<usize> {
-        let prev = place.get(&batch[at].claimed_prev()?).copied()?;
-        (batch[prev].claimed_author() == batch[at].claimed_author()).then_some(prev)
-    };
-    let mut has_successor = vec![false; batch.len()];
-    (0..batch.len())
-        .filter_map(before)
-        .for_each(|prev| has_successor[prev] = true);
-
-    let mut authentic = vec![false; batch.len()];
-    let mut seen = vec![false; batch.len()];
-    for tip in (0..batch.len()).filter(|&at| !has_successor[at]) {
+    let chains = Chains::of(batch);
+    let mut judged = vec![None; batch.len()];
+    for tip in chains.tips() {
         let mut linked = false;
         let mut next = Some(tip);
-        // Walks down the chain; the hash links cannot form a circle, and a branch already walked
-        // is walked again only to pass on a better verdict.
+        // Down the chain until a verdict stands that this branch cannot better. Hash links cannot
+        // form a circle.
         while let Some(at) = next {
-            if seen[at] && (authentic[at] || !linked) {
-                break;
-            }
             let entry = &batch[at];
-            let known = linked_by(&entry.hash()) == Some(entry.claimed_author());
-            let checked = seen[at];
-            linked = linked || known || (!checked && entry.check_signature(keys).is_ok());
-            seen[at] = true;
-            authentic[at] = linked;
-            next = before(at);
+            linked = match judged[at] {
+                None => {
+                    linked
+                        || linked_by(&entry.hash()) == Some(entry.claimed_author())
+                        || entry.check_signature(keys).is_ok()
+                }
+                Some(false) if linked => true,
+                Some(_) => break,
+            };
+            judged[at] = Some(linked);
+            next = chains.before[at];
         }
     }
-    authentic
+    let verdict = |&at: &usize| judged[at] == Some(true);
+    chains.stands_for.iter().map(verdict).collect()
+}
+
+/// How the entries of a batch hang together.
+struct Chains {
+    /// The first place that holds the same entry: equal entries share a verdict.
+    stands_for: Vec<usize>,
+    /// Where the predecessor is, if it is in the batch and claims the same author.
+    before: Vec<Option<usize>>,
+}
+
+impl Chains {
+    fn of(batch: &[SignedEntry]) -> Self {
+        let mut place: BTreeMap<EntryHash, usize> = BTreeMap::new();
+        let stands_for = batch
+            .iter()
+            .enumerate()
+            .map(|(at, entry)| *place.entry(entry.hash()).or_insert(at))
+            .collect();
+        let before = batch.iter().map(|entry| {
+            let prev = *place.get(&entry.claimed_prev()?)?;
+            (batch[prev].claimed_author() == entry.claimed_author()).then_some(prev)
+        });
+        Self {
+            stands_for,
+            before: before.collect(),
+        }
+    }
+
+    /// Entries that no other names as its predecessor, each once.
+    fn tips(&self) -> impl Iterator<Item = usize> {
+        let mut is_tip: Vec<bool> = (0..self.before.len())
+            .map(|at| self.stands_for[at] == at)
+            .collect();
+        self.before
+            .iter()
+            .flatten()
+            .for_each(|&at| is_tip[at] = false);
+        let tips = is_tip.into_iter().enumerate();
+        tips.filter_map(|(at, is_tip)| is_tip.then_some(at))
+    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,12 @@
 //! The entry: one signed, content-addressed record in an author's chain (`ENT-1` to `ENT-9`).
 
+use std::fmt;
+
 use bytes::Bytes;
-use serde::{Deserialize, Serialize};
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{self, SeqAccess, Visitor},
+};
 
 use crate::{
     codec::{Malformed, decode_canonical, encode_canonical},
@@ -187,7 +192,32 @@ impl EntryHeader {
 pub struct WireEntry {
     header: Bytes,
     signature: SignatureBytes,
+    #[serde(deserialize_with = "few_items")]
     items: Vec<Item>,
+}
+
+/// Stops at the bound: two bytes on the wire make an item of 40 in memory.
+fn few_items<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Item>, D::Error> {
+    struct Items;
+    impl<'de> Visitor<'de> for Items {
+        type Value = Vec<Item>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write!(f, "at most {} items", limit::ENTRY_ITEMS_MAX)
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Vec<Item>, A::Error> {
+            let mut items = Vec::new();
+            while let Some(item) = seq.next_element()? {
+                if items.len() == limit::ENTRY_ITEMS_MAX {
+                    return Err(de::Error::invalid_length(items.len() + 1, &self));
+                }
+                items.push(item);
+            }
+            Ok(items)
+        }
+    }
+    deserializer.deserialize_seq(Items)
 }
 
 impl WireEntry {
@@ -253,7 +283,11 @@ impl SignedEntry {
     /// Checks the entry's own signature.
     ///
     /// # Errors
-    /// If it does not hold; the entry may still be authentic by a link (rule V).
+    /// If it does not hold; the entry may still be authentic by a link (rule V), so it comes back.
+    #[expect(
+        clippy::result_large_err,
+        reason = "the entry waits for a link, or is dropped at once"
+    )]
     pub fn verify(self, keys: &mut KeyCache) -> Result<Verified<Entry>, (Self, SignatureInvalid)> {
         match self.check_signature(keys) {
             Ok(()) => Ok(self.accept()),
@@ -377,10 +411,11 @@ impl Entry {
         &self.items
     }
 
-    /// Its place in the range order.
+    /// Its place in the range order. Stamps beyond [`OrderKey::TIME_MAX`] are placed there
+    /// (`ENT-13`).
     pub fn order_key(&self) -> OrderKey {
         OrderKey {
-            time: self.header.time,
+            time: self.header.time.min(OrderKey::TIME_MAX),
             hash: self.hash,
         }
     }

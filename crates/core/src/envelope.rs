@@ -249,3 +249,27 @@ impl<T> Deref for Verified<T> {
         &self.value
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A flood of strangers' keys neither grows the cache nor breaks what comes after.
+    #[test]
+    fn the_key_cache_is_bounded() {
+        let secret = NodeSecret::from_bytes(&[1; 32]);
+        let mut keys = KeyCache::new();
+        for n in 0..limit::KEY_CACHE_MAX as u64 + 10 {
+            let mut stranger = [0; 32];
+            stranger[..8].copy_from_slice(&n.to_le_bytes());
+            let stranger = NodeId::from_bytes(stranger);
+            let signature = SignatureBytes::from_bytes(&[0; 64]);
+            let refused = keys.verify(stranger, Domain::Gossip, b"x", &signature);
+            assert_eq!(refused, Err(SignatureInvalid { signer: stranger }));
+            assert!(keys.keys.len() <= limit::KEY_CACHE_MAX);
+        }
+        let signature = secret.sign(Domain::Gossip, b"x");
+        let good = keys.verify(secret.node_id(), Domain::Gossip, b"x", &signature);
+        assert_eq!(good, Ok(()));
+    }
+}

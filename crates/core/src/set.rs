@@ -108,6 +108,10 @@ pub struct OrderKey {
 }
 
 impl OrderKey {
+    /// The greatest time in the order. Negentropy keeps the last millisecond of all for infinity:
+    /// an entry placed there could never be exchanged.
+    pub const TIME_MAX: Timestamp = Timestamp::from_millis(u64::MAX - 1);
+
     /// Before every entry.
     pub const MIN: Self = Self {
         time: Timestamp::from_millis(0),

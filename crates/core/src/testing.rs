@@ -73,7 +73,7 @@ impl Chain {
         }
         .sign(&self.secret)
         .expect("a small draft is legal");
-        self.time_ms += 1000;
+        self.time_ms = self.time_ms.saturating_add(1000);
         self.last = Some((seq, entry.hash()));
         entry
     }

@@ -138,7 +138,7 @@ pub enum TicketInvalid {
     #[error("the ticket is damaged: a letter is wrong or the end is missing; copy it again")]
     Damaged,
     /// The content breaks a rule.
-    #[error("the ticket is not valid: {0}")]
+    #[error(transparent)]
     Malformed(#[from] Malformed),
 }
 

@@ -38,6 +38,7 @@ impl Duration {
     }
 
     /// The span `factor` times as long; saturates.
+    #[must_use]
     pub const fn times(self, factor: u64) -> Self {
         Self(self.0.saturating_mul(factor))
     }
