@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use osier_core::{Coverage, Instant, NodeId, OrderKey};
 
-use crate::{outcome::Outcome, trust::Standing};
+use crate::{deadline::no_provider_at, outcome::Outcome, trust::Standing};
 
 /// The present facts of one topic. How they came to be is not among them (`POL-1`).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,9 +70,37 @@ impl Held {
 /// Whether the search for providers goes on (`POL-15`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Search {
-    /// Trusted providers may still turn up: [`NO_PROVIDER_AFTER`](crate::NO_PROVIDER_AFTER) has
-    /// not passed since the topic started, or since the last trusted provider left.
+    /// Trusted providers may still turn up.
     Looking,
-    /// It has passed. Whoever turns up later is welcome all the same.
+    /// The time for that has passed. Whoever turns up later is welcome all the same.
     Over,
+}
+
+impl Search {
+    /// The search that started then: with the topic, and afresh when the last connected trusted
+    /// provider left. It ends [`NO_PROVIDER_AFTER`](crate::NO_PROVIDER_AFTER) later *whether or
+    /// not* a provider has turned up: while it lasts, a verdict waits for every trusted provider
+    /// that is not connected, and one of them may be gone for good.
+    pub fn at(search_start: Instant, now: Instant) -> Self {
+        if now < no_provider_at(search_start) {
+            Self::Looking
+        } else {
+            Self::Over
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::at_ms;
+
+    /// `POL-15`: five seconds, and then no longer.
+    #[test]
+    fn search_ends() {
+        let start = at_ms(700);
+        assert_eq!(Search::at(start, at_ms(5_699)), Search::Looking);
+        assert_eq!(Search::at(start, at_ms(5_700)), Search::Over);
+        assert_eq!(Search::at(start, at_ms(0)), Search::Looking);
+    }
 }

@@ -135,3 +135,6 @@ fn is_needed<P>(rule: Rule, seat: &Seat<'_, P>) -> bool {
 fn nodes<P>(seats: &[&Seat<'_, P>]) -> Vec<NodeId> {
     seats.iter().map(|seat| seat.node).collect()
 }
+
+#[cfg(test)]
+mod tests;

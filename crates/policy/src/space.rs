@@ -178,3 +178,6 @@ fn withdrawn(from: u64, after: &SpaceVerdict) -> WithdrawReason {
         _ => WithdrawReason::ControlBehind,
     }
 }
+
+#[cfg(test)]
+mod tests;

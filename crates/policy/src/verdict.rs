@@ -1,14 +1,12 @@
 //! What the facts add up to.
 
-use std::num::NonZeroU32;
-
-use osier_core::{Coverage, NodeId, Role, StateHash};
+use osier_core::{Coverage, NodeId, StateHash};
 
 use crate::{
-    facts::{Facts, Held, Search},
+    facts::{Facts, Search},
     outcome::Proof,
     reason::{Failure, Reason, reason},
-    rule::Rule,
+    rule::{Rule, Ruling},
     tally::{self, Seat},
 };
 
@@ -113,14 +111,8 @@ pub fn verdict<P: Proof>(rule: Rule, facts: &Facts<P>) -> Verdict<P> {
     if facts.me.trusted_archive && seats.is_empty() {
         return sole();
     }
-    let ruling = match rule {
-        Rule::StorageFirst => storage_first(&seats, facts.me.held),
-        Rule::FirstTrusted => first_trusted(&seats),
-        Rule::StrictMajority => strict_majority(&seats),
-        Rule::Quorum { n, role } => quorum(&seats, n, role),
-    };
     let still_pending = tally::count(&tally::open(&seats));
-    match ruling {
+    match rule.judge(&seats, facts.me.held) {
         Ruling::Synced(seat) => synced(seat, &seats, still_pending),
         Ruling::Waits(waiting) => Verdict::Pending {
             waiting,
@@ -131,94 +123,6 @@ pub fn verdict<P: Proof>(rule: Rule, facts: &Facts<P>) -> Verdict<P> {
             still_pending,
         },
         Ruling::Ended => ended(rule, &seats, still_pending),
-    }
-}
-
-/// What a rule makes of the seats.
-enum Ruling<'a, P> {
-    /// It is satisfied, on the word of this one.
-    Synced(&'a Seat<'a, P>),
-    /// It is not, and these may still change that; never empty.
-    Waits(Vec<NodeId>),
-    /// It is not, and nobody who is here can change that.
-    Ended,
-}
-
-/// `POL-6`, `POL-7`, `POL-8`.
-fn storage_first<'a, P: Proof + 'a>(seats: &'a [Seat<'a, P>], held: Held) -> Ruling<'a, P> {
-    let is_archive = |seat: &&Seat<'_, P>| seat.standing.role == Role::Archive;
-    let complete = |seat: &&Seat<'_, P>| seat.coverage() == Some(Coverage::Complete);
-    if let Some(archive) = seats.iter().find(complete) {
-        return Ruling::Synced(archive);
-    }
-    let archives = tally::open(seats.iter().filter(is_archive));
-    if !archives.is_empty() {
-        return Ruling::Waits(archives);
-    }
-    let joins_held = |seat: &&Seat<'_, P>| seat.coverage().is_some_and(|c| held.is_reached_by(&c));
-    match tally::deepest(seats.iter().filter(joins_held)) {
-        Some(seat) => Ruling::Synced(seat),
-        None => waits_or_ended(seats),
-    }
-}
-
-/// `POL-9`. "First" cannot mean first in time, or the order would matter: of those who drained,
-/// the one that reaches back furthest speaks.
-fn first_trusted<'a, P: Proof + 'a>(seats: &'a [Seat<'a, P>]) -> Ruling<'a, P> {
-    match tally::deepest(seats) {
-        Some(seat) => Ruling::Synced(seat),
-        None => waits_or_ended(seats),
-    }
-}
-
-/// `POL-10`.
-fn strict_majority<'a, P: Proof + 'a>(seats: &'a [Seat<'a, P>]) -> Ruling<'a, P> {
-    let voters: Vec<_> = seats.iter().filter(|seat| seat.has_vote()).collect();
-    let of = voters.len();
-    agreement(&voters, |agreed| agreed * 2 > of)
-}
-
-/// `POL-11`.
-fn quorum<'a, P: Proof + 'a>(
-    seats: &'a [Seat<'a, P>],
-    n: NonZeroU32,
-    role: Option<Role>,
-) -> Ruling<'a, P> {
-    let voters: Vec<_> = seats.iter().filter(|seat| counts(seat, role)).collect();
-    let enough = usize::try_from(n.get()).unwrap_or(usize::MAX);
-    agreement(&voters, |agreed| agreed >= enough)
-}
-
-/// Whether a seat counts for a rule that asks for a role.
-fn counts<P>(seat: &Seat<'_, P>, role: Option<Role>) -> bool {
-    role.is_none_or(|role| seat.standing.role == role)
-}
-
-/// Satisfied by a camp that is large enough; of several the one with the best member.
-fn agreement<'a, P: Proof + 'a>(
-    voters: &[&'a Seat<'a, P>],
-    enough: impl Fn(usize) -> bool,
-) -> Ruling<'a, P> {
-    let camps = tally::camps(voters.iter().copied());
-    let winner = camps.iter().find(|camp| enough(camp.members.len()));
-    let members = voters.iter().copied().filter(|seat| {
-        let state = seat.proof().map(Proof::state);
-        winner.is_some_and(|camp| state == Some(camp.state))
-    });
-    match tally::deepest(members) {
-        Some(seat) => Ruling::Synced(seat),
-        None => waits_or_ended(voters.iter().copied()),
-    }
-}
-
-fn waits_or_ended<'a, P: Proof + 'a>(
-    seats: impl IntoIterator<Item = &'a Seat<'a, P>>,
-) -> Ruling<'a, P> {
-    let open = tally::open(seats);
-    if open.is_empty() {
-        Ruling::Ended
-    } else {
-        Ruling::Waits(open)
     }
 }
 
@@ -266,30 +170,20 @@ fn convergence(state: StateHash, camps: Vec<Camp>) -> Convergence {
 
 /// Nobody is left: a disagreement under a rule that asks for agreement, or a failure.
 fn ended<P: Proof>(rule: Rule, seats: &[Seat<'_, P>], still_pending: u32) -> Verdict<P> {
-    let role = match rule {
-        Rule::StorageFirst | Rule::FirstTrusted => return failed(rule, seats, still_pending, None),
-        Rule::StrictMajority => None,
-        Rule::Quorum { role, .. } => role,
-    };
-    let camps = tally::camps(seats.iter().filter(|seat| counts(seat, role)));
-    if camps.len() > 1 {
+    let camps = tally::camps(seats.iter().filter(|seat| rule.counts(seat.standing.role)));
+    if rule.asks_for_agreement() && camps.len() > 1 {
         return Verdict::Diverged {
             camps,
             still_pending,
         };
     }
-    failed(rule, seats, still_pending, role)
+    failed(rule, seats, still_pending)
 }
 
 /// `POL-16`.
-fn failed<P: Proof>(
-    rule: Rule,
-    seats: &[Seat<'_, P>],
-    still_pending: u32,
-    role: Option<Role>,
-) -> Verdict<P> {
+fn failed<P: Proof>(rule: Rule, seats: &[Seat<'_, P>], still_pending: u32) -> Verdict<P> {
     let why = |seat: &Seat<'_, P>| {
-        if counts(seat, role) {
+        if rule.counts(seat.standing.role) {
             reason(seat, rule)
         } else {
             Reason::RoleNotCounted
@@ -306,3 +200,6 @@ fn failed<P: Proof>(
         still_pending,
     }
 }
+
+#[cfg(test)]
+mod tests;
