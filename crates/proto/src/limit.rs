@@ -40,21 +40,62 @@ pub const HOLES_MAX: usize = 65_536;
 /// Bytes of a resume token. Over it: refused as unserviceable.
 pub const TOKEN_BYTES_MAX: usize = 256;
 
-/// Entries that a client session holds back because they are not authentic yet (rule V).
-/// Over it: the provider serves what nobody signed, and is at fault.
+/// Entries that a session holds back because they are not authentic yet (rule V). A hostile
+/// author can make a longer run of badly signed entries under a good one, so nobody is blamed.
+/// Over it: the oldest are forgotten, the session ends as `Cut`, and each session after it brings
+/// this many more, from the top of the run down.
 pub const UNAUTHENTIC_MAX: usize = 1024;
+
+/// Bytes of the same, so that large bodies cannot fill memory. Over it: as above.
+pub const UNAUTHENTIC_BYTES_MAX: usize = 8 * 1024 * 1024;
+
+/// Parts that the first range frame splits a set into: 256 cost some 6 KiB and save a round trip
+/// at a million entries. Smaller sets are split into fewer.
+pub const RANGE_BUCKETS: u32 = 256;
+
+/// Heads are worth their bytes when they fit this many, whatever the difference (two round trips
+/// of a small window).
+pub const HEADS_CHEAP_BYTES: u64 = 16 * 1024;
+
+/// Bytes of one head in a frontier exchange.
+pub const HEAD_BYTES: u64 = 72;
+
+/// Wire versions in a `Hello`. Over it: refused as incompatible.
+pub const VERSIONS_MAX: usize = 8;
+
+/// Planned hashes up to which a plan is put into log order, one lookup each. Larger plans go chain
+/// by chain.
+pub const PLAN_SORT_MAX: usize = 65_536;
+
+/// A parked marker waits this long after the last entry for what it counts, in milliseconds; then
+/// what can be named is asked for, once. Streams keep order, so nothing is on its way by then.
+pub const MARKER_PARKED_MS: u64 = 1000;
 
 /// Entries that a client session has handed to the disk and not seen durable: 64 batches.
 /// At it the session stops reading its stream, so the provider waits.
 pub const INGEST_BATCHES_IN_FLIGHT_MAX: usize = 64;
 
-/// A provider that has nothing to say for this long says `Alive`, in milliseconds.
+/// A side that has nothing to say for this long says `Alive`, in milliseconds.
 pub const ALIVE_EVERY_MS: u64 = 1000;
 
 /// Silence of a peer after which a session is given up by its other end, in milliseconds: three
 /// missed `Alive`s and a margin, far under QUIC's 30 s.
 pub const PEER_SILENT_MS: u64 = 10_000;
 
+/// Bytes of one gossip message: the swarm's 4,096 less its own 39 of framing. Over it: the message
+/// is not sent, and the caller is told; `Live` becomes `Announce`.
+pub const GOSSIP_PAYLOAD_BYTES_MAX: usize = 4096 - 39;
+
 const _: () = assert!(FRAME_BYTES_MAX > osier_core::limit::ENTRY_WIRE_BYTES_MAX + 4096);
 const _: () = assert!(RANGE_FRAME_BYTES_MAX < FRAME_BYTES_MAX);
 const _: () = assert!(WANT_HASHES_MAX * 32 < FRAME_BYTES_MAX);
+const _: () = assert!(HEADS_MAX * 128 < FRAME_BYTES_MAX);
+const _: () =
+    assert!(BATCH_BYTES_TARGET + osier_core::limit::ENTRY_WIRE_BYTES_MAX + 4096 < FRAME_BYTES_MAX);
+const _: () = assert!(MARKER_PARKED_MS < PEER_SILENT_MS);
+const _: () = assert!(ALIVE_EVERY_MS * 3 < PEER_SILENT_MS);
+// Heads, holes and token of a marker fit its envelope.
+const _: () = assert!(
+    MARKER_HEADS_MAX * 128 + MARKER_HEADS_MAX * 32 + TOKEN_BYTES_MAX + 1024
+        < osier_core::limit::ENVELOPE_PAYLOAD_BYTES_MAX
+);

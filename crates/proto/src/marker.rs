@@ -7,7 +7,7 @@ use osier_core::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::token::Token;
+use crate::{message::Window, token::Token};
 
 /// What the provider sent. "Nothing" is a statement, not a missing value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,8 +38,19 @@ pub struct Vouched {
     pub coverage: Coverage,
     /// Number of holes.
     pub hole_count: u64,
-    /// Digest over all holes in hash order.
+    /// All holes in hash order when there are at most 64; empty otherwise.
+    pub holes: Vec<EntryHash>,
+    /// Digest over all holes in hash order; zeros when there are more than 65,536.
     pub holes_digest: [u8; 32],
+    /// The part that was compared when either side is a ring; none for all of it.
+    pub window: Option<Window>,
+}
+
+/// Digest over holes in hash order (`CMP-5`).
+pub(crate) fn holes_digest(holes: &[EntryHash]) -> [u8; 32] {
+    assert!(holes.is_sorted(), "holes are hashed in order");
+    let bytes: Vec<u8> = holes.iter().flat_map(|hole| *hole.as_bytes()).collect();
+    Domain::Holes.hash(&[&bytes])
 }
 
 /// "I have sent you all I hold, as of this snapshot."

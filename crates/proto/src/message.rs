@@ -2,7 +2,8 @@
 //! append only, one golden vector a variant.
 
 use osier_core::{
-    Coverage, EntryHash, Head, RequestId, Role, SessionId, SetSum, Signed, StateHash, WireEntry,
+    Coverage, EntryHash, Head, OrderKey, RequestId, Role, SessionId, SetSum, Signed, StateHash,
+    WireEntry,
 };
 use serde::{Deserialize, Serialize};
 
@@ -13,10 +14,6 @@ use crate::{
 
 /// Everything that a session's stream carries.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "one message is in hand at a time"
-)]
 pub enum Message {
     /// Client: asks for a session.
     Hello(Hello),
@@ -28,15 +25,17 @@ pub enum Message {
     Heads(Heads),
     /// Both: negentropy frames, in mode `Ranges`; the provider is the initiator.
     Range(RangeFrame),
-    /// Both: entries that the sender lacks and the receiver was found to hold.
+    /// Both: entries that the sender lacks and the receiver was found to hold; from the client
+    /// only after a marker, once, to repair what is missing.
     Want(Want),
     /// Provider: how many entries it will send in all.
     Expect(Expect),
     /// Both: entries.
     Entries(Entries),
-    /// Provider: its holes, before a marker that cannot carry them itself.
+    /// Provider: its holes, before a marker that cannot carry them itself; after a marker, the end
+    /// of its answer to a `Want`: those of the wanted that it lacks too.
     Holes(Vec<EntryHash>),
-    /// Provider: nothing to say but still at work.
+    /// Both: nothing to say but still at work.
     Alive(Alive),
     /// Provider: the end, complete.
     Complete(Signed<HistorySyncComplete>),
@@ -76,6 +75,28 @@ pub struct Summary {
     pub authors: u64,
     /// How far back it reaches.
     pub coverage: Coverage,
+}
+
+impl Message {
+    /// The message's name, for faults and logs.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Hello(_) => "Hello",
+            Self::HelloAck(_) => "HelloAck",
+            Self::Refuse(_) => "Refuse",
+            Self::Heads(_) => "Heads",
+            Self::Range(_) => "Range",
+            Self::Want(_) => "Want",
+            Self::Expect(_) => "Expect",
+            Self::Entries(_) => "Entries",
+            Self::Holes(_) => "Holes",
+            Self::Alive(_) => "Alive",
+            Self::Complete(_) => "Complete",
+            Self::Failed(_) => "Failed",
+            Self::Received(_) => "Received",
+            Self::UploadEnd => "UploadEnd",
+        }
+    }
 }
 
 impl Summary {
@@ -123,6 +144,18 @@ pub struct HelloAck {
     pub mode: Mode,
     /// Set when the client sent a token that cannot be served: the mode is then another one.
     pub token_unserviceable: bool,
+    /// The part of the order that is compared when either side is a ring; none for all of it.
+    pub window: Option<Window>,
+}
+
+/// The part of a snapshot at or above a floor (`SES-9`): what a ring and its peer compare, so that
+/// nothing below the floor of either is traded again and again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Window {
+    /// The higher of both floors.
+    pub floor: OrderKey,
+    /// What the provider's snapshot holds at or above it.
+    pub set: SetSum,
 }
 
 /// Why a session is not granted, and when to ask again.
@@ -156,10 +189,11 @@ pub enum RefuseReason {
     Superseded,
 }
 
-/// A frontier, in one or more parts.
+/// A frontier.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Heads {
-    /// Sorted by (author, seq, hash), unique.
+    /// All tips, sorted by (author, seq, hash), unique, at most 4,096. From a client with more:
+    /// empty, and ranges follow.
     pub heads: Vec<Head>,
     /// From the client: the entries that it will upload, so that the provider can tell at once
     /// whether both will end equal. From the provider: empty.
@@ -195,22 +229,22 @@ pub struct Entries {
     pub token: Option<Token>,
 }
 
-/// What a provider is at.
+/// What a side is at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
-    /// Waiting for the client's heads or range answers.
+    /// Waiting for the other's heads or range frames.
     Finding,
-    /// Sending entries.
+    /// Sending entries, or waiting for them.
     Sending,
-    /// Waiting for the client's uploads to be durable.
+    /// Waiting for what was received to be durable.
     Storing,
 }
 
 /// A sign of life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Alive {
-    /// What the provider is at.
+    /// What the sender is at.
     pub phase: Phase,
     /// Entries sent so far.
     pub sent: u64,

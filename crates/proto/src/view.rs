@@ -1,7 +1,7 @@
 //! The reads that a session needs of a topic, all from one snapshot.
 
-use osier_core::{EntryHash, Head, NodeId, Seq, TopicId, WireEntry};
-use osier_reconcile::Storage;
+use osier_core::{EntryHash, Head, NodeId, OrderKey, Seq, TopicId, WireEntry};
+use osier_reconcile::{Item, Storage};
 use serde::{Deserialize, Serialize};
 
 use crate::message::Summary;
@@ -64,9 +64,9 @@ pub struct LogPage {
     pub done: bool,
 }
 
-/// A read that failed: our own disk is at fault.
-#[derive(Debug, Clone, thiserror::Error)]
-#[error("cannot read the store while {doing}: {cause}")]
+/// A read or a write that failed: our own disk is at fault.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("cannot use the store while {doing}: {cause}")]
 pub struct ViewError {
     /// What was being done.
     pub doing: &'static str,
@@ -78,6 +78,10 @@ pub struct ViewError {
 ///
 /// Costs are those of a store with an order index: nothing here is O(history) but the scans that
 /// say so.
+#[expect(
+    clippy::missing_errors_doc,
+    reason = "said once, at the first method that can fail"
+)]
 pub trait View: Send {
     /// Entries, state hash, authors and coverage; O(1).
     fn summary(&self) -> Summary;
@@ -120,8 +124,29 @@ pub trait View: Send {
     /// The author whose held entry names this hash as its `prev` (rule V); none if nobody's does.
     fn linked_by(&self, hash: &EntryHash) -> Result<Option<NodeId>, ViewError>;
 
-    /// The entries in range order, for negentropy: times are `time_ms`, ids are entry hashes.
+    /// Whether a held entry of `author` names this hash as its `prev` (rule V). A store in which
+    /// several authors can name one hash answers this itself: [`View::linked_by`] knows only one,
+    /// and a hostile author must not be able to hide an honest link by naming the same hash.
+    fn links(&self, author: &NodeId, hash: &EntryHash) -> Result<bool, ViewError> {
+        Ok(self.linked_by(hash)? == Some(*author))
+    }
+
+    /// Where the entry stands in the log, for sending in log order; none if it is not held or the
+    /// store does not know. A wrong answer costs order, never correctness.
+    fn place(&self, hash: &EntryHash) -> Result<Option<Lsn>, ViewError> {
+        let _ = hash;
+        Ok(None)
+    }
+
+    /// The entries in range order, for negentropy: items are made by [`range_item`].
     fn order(&self) -> &dyn Storage<Error = ViewError>;
+}
+
+/// An entry's item in the range order. Negentropy keeps the time `u64::MAX` for itself, so an entry
+/// that claims it stands one millisecond earlier there: every store must use this (`SES-8`).
+pub fn range_item(key: &OrderKey) -> Item {
+    let time = key.time.as_millis().min(u64::MAX - 1);
+    Item::new(time, *key.hash.as_bytes())
 }
 
 /// Where snapshots come from.

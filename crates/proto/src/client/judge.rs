@@ -1,0 +1,486 @@
+//! Judging a marker (`CMP-6` to `CMP-12`): against what was received and stored, never at its word.
+
+mod evidence;
+
+use std::collections::BTreeSet;
+
+pub use evidence::Evidence;
+use evidence::{Closed, Counted, Covered};
+use osier_core::{Duration, EntryHash, Instant, SetSum, Signed, SignedEntry};
+
+use super::{ClientSession, Granted, State};
+use crate::{
+    fault::{Fault, Rule},
+    heads,
+    limit::{HOLES_MAX, MARKER_HEADS_MAX, MARKER_PARKED_MS, TOKEN_BYTES_MAX, WANT_HASHES_MAX},
+    marker::{
+        FailureReason, HistorySyncComplete, HistorySyncFailed, Streamed, Vouched, holes_digest,
+    },
+    message::{Message, Want},
+    output::CutReason,
+    view::{View, ViewError},
+    window,
+};
+
+/// A marker that binds to this session and waits to be judged.
+#[derive(Debug)]
+pub(super) struct Parked {
+    signed: Signed<HistorySyncComplete>,
+    marker: HistorySyncComplete,
+    /// Whether the entry that the marker calls the last is the last that came, or came since.
+    last_seen: bool,
+    /// When it was parked, or the last entry landed since.
+    since: Instant,
+    /// Count, last and set have been found right; what a repair brings later changes nothing.
+    counted: Option<Counted>,
+}
+
+impl Parked {
+    pub(super) fn new(
+        signed: Signed<HistorySyncComplete>,
+        marker: HistorySyncComplete,
+        last: Option<EntryHash>,
+        now: Instant,
+    ) -> Self {
+        let last_seen = match marker.streamed {
+            Streamed::Nothing => last.is_none(),
+            Streamed::Entries { last: said, .. } => last == Some(said),
+        };
+        Self {
+            signed,
+            marker,
+            last_seen,
+            since: now,
+            counted: None,
+        }
+    }
+
+    pub(super) fn is(&self, signed: &Signed<HistorySyncComplete>) -> bool {
+        self.signed == *signed
+    }
+
+    /// Entries that come after their marker.
+    pub(super) fn landed(&mut self, entries: &[SignedEntry], now: Instant) {
+        self.since = self.since.max(now);
+        if let Streamed::Entries { last, .. } = self.marker.streamed {
+            self.last_seen |= entries.iter().any(|entry| entry.hash() == last);
+        }
+    }
+
+    fn patience_ends(&self) -> Instant {
+        self.since.after(Duration::from_millis(MARKER_PARKED_MS))
+    }
+
+    fn said(&self) -> u64 {
+        match self.marker.streamed {
+            Streamed::Nothing => 0,
+            Streamed::Entries { count, .. } => count,
+        }
+    }
+}
+
+/// What is missing may be asked for once (`CMP-11`).
+#[derive(Debug)]
+pub(super) enum Repair {
+    Unused,
+    Asked {
+        outstanding: BTreeSet<EntryHash>,
+    },
+    /// The provider has answered; it lacks these too.
+    Answered {
+        lacking: BTreeSet<EntryHash>,
+    },
+}
+
+impl Repair {
+    /// Only what was asked for, once.
+    pub(super) fn check(&mut self, entries: &[SignedEntry]) -> Result<(), Rule> {
+        let Self::Asked { outstanding } = self else {
+            return Err(Rule::NotAsked);
+        };
+        let asked = entries
+            .iter()
+            .all(|entry| outstanding.remove(&entry.hash()));
+        if asked { Ok(()) } else { Err(Rule::NotAsked) }
+    }
+
+    /// The end of the answer: what was asked for, did not come, and is not held there.
+    pub(super) fn answered(&mut self, holes: Vec<EntryHash>) -> Result<(), Rule> {
+        let Self::Asked { outstanding } = self else {
+            return Err(Rule::HolesForm);
+        };
+        let lacking: BTreeSet<EntryHash> = holes.into_iter().collect();
+        if !lacking.is_subset(outstanding) {
+            return Err(Rule::HolesForm);
+        }
+        *self = Self::Answered { lacking };
+        Ok(())
+    }
+}
+
+/// What came of a look at a parked marker.
+#[derive(Debug)]
+pub(super) enum Judgement {
+    /// Something is still on its way.
+    Wait,
+    /// These are missing: ask for them.
+    Ask(Vec<EntryHash>),
+    Drained(Box<Evidence>),
+    Cut(CutReason),
+}
+
+impl Granted {
+    /// When a parked marker's patience ends; none while something is certain to come first.
+    pub(super) fn judged_at(&self) -> Option<Instant> {
+        let parked = self.parked.as_ref()?;
+        let waits = self.intake.is_settled() && !matches!(self.repair, Repair::Asked { .. });
+        waits.then(|| parked.patience_ends())
+    }
+}
+
+impl ClientSession {
+    /// Checks that a marker binds to this session and to no other (`CMP-6`), and that it does not
+    /// contradict itself or what was said before (`CMP-7`).
+    pub(super) fn bound(
+        &mut self,
+        signed: &Signed<HistorySyncComplete>,
+    ) -> Result<HistorySyncComplete, Fault> {
+        let verified = signed
+            .clone()
+            .verify(&mut self.keys)
+            .map_err(|_| Rule::MarkerSignature)?;
+        if verified.signer() != self.config.provider {
+            return Err(Rule::MarkerSigner.into());
+        }
+        let marker = verified.into_inner();
+        self.check_binding(
+            marker.topic,
+            marker.session,
+            marker.requester,
+            marker.request,
+        )?;
+        let State::Granted(granted) = &self.state else {
+            return Err(Rule::MarkerSession.into());
+        };
+        let (covers, told) = (&marker.covers, &granted.ack.summary);
+        let same = covers.set == told.set
+            && covers.state == told.state
+            && covers.authors == told.authors
+            && covers.coverage == told.coverage
+            && covers.window == granted.ack.window;
+        if !same {
+            return Err(Rule::MarkerSnapshot.into());
+        }
+        check_content(covers, &granted.vouching.holes)?;
+        if marker.resume.0.len() > TOKEN_BYTES_MAX {
+            return Err(Rule::TokenForm.into());
+        }
+        Ok(marker)
+    }
+
+    /// The same of a failure marker.
+    pub(super) fn bound_failure(
+        &mut self,
+        signed: Signed<HistorySyncFailed>,
+    ) -> Result<FailureReason, Fault> {
+        let verified = signed
+            .verify(&mut self.keys)
+            .map_err(|_| Rule::MarkerSignature)?;
+        if verified.signer() != self.config.provider {
+            return Err(Rule::MarkerSigner.into());
+        }
+        self.check_binding(
+            verified.topic,
+            verified.session,
+            verified.requester,
+            verified.request,
+        )?;
+        Ok(verified.reason)
+    }
+
+    fn check_binding(
+        &self,
+        topic: osier_core::TopicId,
+        session: osier_core::SessionId,
+        requester: osier_core::NodeId,
+        request: osier_core::RequestId,
+    ) -> Result<(), Rule> {
+        if topic != self.config.topic {
+            return Err(Rule::MarkerTopic);
+        }
+        if Some(session) != self.session() {
+            return Err(Rule::MarkerSession);
+        }
+        if requester != self.config.me {
+            return Err(Rule::MarkerRequester);
+        }
+        if request != self.config.request {
+            return Err(Rule::MarkerRequest);
+        }
+        Ok(())
+    }
+
+    /// One look at the parked marker. `closing`: the stream has ended, nothing more will come.
+    pub(super) fn judge(&mut self, closing: bool, now: Instant) -> Result<Judgement, Fault> {
+        let State::Granted(granted) = &mut self.state else {
+            return Ok(Judgement::Wait);
+        };
+        let Some(parked) = granted.parked.as_deref_mut() else {
+            return Ok(Judgement::Wait);
+        };
+        let gone = closing || granted.vouching.closed;
+        if !granted.intake.is_settled() {
+            return Ok(Judgement::Wait);
+        }
+        if matches!(granted.repair, Repair::Asked { .. }) {
+            return Ok(if gone {
+                short(granted)
+            } else {
+                Judgement::Wait
+            });
+        }
+        if parked.counted.is_none() {
+            let out_of_patience = gone || now >= parked.patience_ends();
+            match self.count()? {
+                Count::Right(counted) => self.set_counted(counted),
+                Count::Wrong(reason) => return Ok(Judgement::Cut(reason)),
+                Count::Short if !out_of_patience => return Ok(Judgement::Wait),
+                Count::Short => return self.repair_or_cut(gone),
+            }
+        }
+        self.judge_holdings(gone)
+    }
+
+    fn set_counted(&mut self, counted: Counted) {
+        if let State::Granted(granted) = &mut self.state
+            && let Some(parked) = &mut granted.parked
+        {
+            parked.counted = Some(counted);
+        }
+    }
+
+    /// `CMP-8`: as many as the marker says, the right last one, and a sum that proves that nothing
+    /// of the provider's set is missing.
+    fn count(&self) -> Result<Count, Fault> {
+        let State::Granted(granted) = &self.state else {
+            return Ok(Count::Short);
+        };
+        let Some(parked) = granted.parked.as_deref() else {
+            return Ok(Count::Short);
+        };
+        let (said, received) = (parked.said(), granted.intake.arrived().count());
+        if received > said {
+            return Ok(Count::Wrong(CutReason::Count { said, received }));
+        }
+        if received < said || !granted.upload.is_complete() {
+            return Ok(Count::Short);
+        }
+        if granted.intake.has_forgotten() {
+            return Ok(Count::Wrong(CutReason::Unauthentic));
+        }
+        if granted.intake.has_waiting() {
+            // All has come and is stored, so nothing can vouch for them any more.
+            return Err(Rule::Unauthentic.into());
+        }
+        if !parked.last_seen {
+            return Ok(Count::Wrong(CutReason::Last));
+        }
+        let (before, theirs) = match granted.ack.window {
+            Some(window) => (window::set_above(&*self.view, &window.floor)?, window.set),
+            None => (self.ours.set, granted.ack.summary.set),
+        };
+        Ok(if adds_up(before, granted, theirs) {
+            Count::Right(Counted::new())
+        } else {
+            Count::Wrong(CutReason::Set)
+        })
+    }
+
+    /// Too few came. Ask once for what can be named, if the provider still listens.
+    fn repair_or_cut(&mut self, gone: bool) -> Result<Judgement, Fault> {
+        let State::Granted(granted) = &self.state else {
+            return Ok(Judgement::Wait);
+        };
+        if gone || !matches!(granted.repair, Repair::Unused) {
+            return Ok(short(granted));
+        }
+        let view = self.config.source.view(self.config.topic)?;
+        let mut missing = unheld(&*view, granted.vouched_heads())?;
+        missing.extend(unexplained(&*view, granted)?);
+        if missing.is_empty() || missing.len() > WANT_HASHES_MAX {
+            return Ok(short(granted));
+        }
+        Ok(Judgement::Ask(missing.into_iter().collect()))
+    }
+
+    /// `CMP-9` and `CMP-10`, on a view as of now: every vouched head is held, and every hole of
+    /// ours is a hole of theirs.
+    fn judge_holdings(&mut self, gone: bool) -> Result<Judgement, Fault> {
+        let view = self.config.source.view(self.config.topic)?;
+        let State::Granted(granted) = &self.state else {
+            return Ok(Judgement::Wait);
+        };
+        let Some(parked) = granted.parked.as_deref() else {
+            return Ok(Judgement::Wait);
+        };
+        let Some(counted) = parked.counted else {
+            return Ok(Judgement::Wait);
+        };
+        let asked = !matches!(granted.repair, Repair::Unused);
+        let heads = unheld(&*view, granted.vouched_heads())?;
+        let open = unexplained(&*view, granted)?;
+        let missing: BTreeSet<EntryHash> = heads.union(&open).copied().collect();
+        if missing.is_empty() {
+            let dangling = dangling(&*view);
+            let evidence = Evidence::new(
+                (counted, Covered::new(), Closed::new(dangling)),
+                granted,
+                &parked.marker,
+                self.config.provider,
+                view.summary().state,
+            );
+            return Ok(Judgement::Drained(Box::new(evidence)));
+        }
+        if !asked && !gone && missing.len() <= WANT_HASHES_MAX {
+            return Ok(Judgement::Ask(missing.into_iter().collect()));
+        }
+        let open = open.len() as u64;
+        Ok(Judgement::Cut(if heads.is_empty() {
+            CutReason::Holes { open }
+        } else {
+            CutReason::Head
+        }))
+    }
+
+    pub(super) fn ask_again(&mut self, hashes: Vec<EntryHash>, now: Instant) {
+        if let State::Granted(granted) = &mut self.state {
+            granted.repair = Repair::Asked {
+                outstanding: hashes.iter().copied().collect(),
+            };
+        }
+        self.send(Message::Want(Want { hashes, last: true }), now);
+    }
+}
+
+/// What the count says.
+enum Count {
+    Right(Counted),
+    /// Not yet, or never.
+    Short,
+    Wrong(CutReason),
+}
+
+impl Granted {
+    /// The heads that the provider vouches for, as far as it showed them.
+    fn vouched_heads(&self) -> impl Iterator<Item = EntryHash> + '_ {
+        let carried = self.parked.iter().flat_map(|p| &p.marker.covers.heads);
+        self.vouching.heads.iter().chain(carried).map(|h| h.hash)
+    }
+
+    /// Whether the provider says that it lacks the entry, too.
+    fn is_lacking(&self, hash: &EntryHash) -> bool {
+        let listed = |holes: &[EntryHash]| holes.binary_search(hash).is_ok();
+        let carried = self
+            .parked
+            .as_ref()
+            .is_some_and(|p| listed(&p.marker.covers.holes));
+        let answered = match &self.repair {
+            Repair::Answered { lacking } => lacking.contains(hash),
+            Repair::Unused | Repair::Asked { .. } => false,
+        };
+        carried || answered || listed(&self.vouching.holes)
+    }
+}
+
+fn adds_up(before: SetSum, granted: &Granted, theirs: SetSum) -> bool {
+    let mut total = before;
+    total.add(&granted.intake.counted());
+    total.subtract(&granted.upload.planned());
+    total == theirs
+}
+
+fn short(granted: &Granted) -> Judgement {
+    let said = granted.parked.as_ref().map_or(0, |parked| parked.said());
+    let received = granted.intake.arrived().count();
+    Judgement::Cut(if received == said {
+        CutReason::Wants
+    } else {
+        CutReason::Count { said, received }
+    })
+}
+
+/// Those that are not held.
+fn unheld(
+    view: &dyn View,
+    hashes: impl Iterator<Item = EntryHash>,
+) -> Result<BTreeSet<EntryHash>, ViewError> {
+    let mut missing = BTreeSet::new();
+    for hash in hashes {
+        if !view.holds(&hash)? {
+            missing.insert(hash);
+        }
+    }
+    Ok(missing)
+}
+
+/// Holes of ours that the provider has not said to lack too, up to one more than can be asked for.
+fn unexplained(view: &dyn View, granted: &Granted) -> Result<BTreeSet<EntryHash>, ViewError> {
+    let mut open = BTreeSet::new();
+    if view.hole_count() == 0 || !view.summary().coverage.is_complete() {
+        return Ok(open);
+    }
+    let mut after = None;
+    loop {
+        let page = view.holes(after, WANT_HASHES_MAX)?;
+        let Some(last) = page.last() else {
+            return Ok(open);
+        };
+        after = Some(*last);
+        open.extend(page.iter().filter(|hole| !granted.is_lacking(hole)));
+        if open.len() > WANT_HASHES_MAX {
+            return Ok(open);
+        }
+    }
+}
+
+/// Holes that both sides have. A ring's own holes are below its floor and no matter.
+fn dangling(view: &dyn View) -> u64 {
+    if view.summary().coverage.is_complete() {
+        view.hole_count()
+    } else {
+        0
+    }
+}
+
+/// Digests and lists of one marker fit each other (`CMP-7`).
+fn check_content(covers: &Vouched, holes_before: &[EntryHash]) -> Result<(), Rule> {
+    let few = covers.heads.len() <= MARKER_HEADS_MAX && covers.holes.len() <= MARKER_HEADS_MAX;
+    if !few || heads::check_form(&covers.heads).is_err() {
+        return Err(Rule::MarkerContent);
+    }
+    let stated = (covers.state, covers.authors);
+    if !covers.heads.is_empty() && heads::state_of(&covers.heads) != stated {
+        return Err(Rule::MarkerContent);
+    }
+    if covers.hole_count > HOLES_MAX as u64 {
+        let none = covers.holes.is_empty() && holes_before.is_empty();
+        return if none {
+            Ok(())
+        } else {
+            Err(Rule::MarkerContent)
+        };
+    }
+    let holes = if covers.hole_count > MARKER_HEADS_MAX as u64 {
+        holes_before
+    } else {
+        &covers.holes
+    };
+    let fits = holes.len() as u64 == covers.hole_count
+        && holes.is_sorted_by(|a, b| a < b)
+        && holes_digest(holes) == covers.holes_digest;
+    if fits {
+        Ok(())
+    } else {
+        Err(Rule::MarkerContent)
+    }
+}

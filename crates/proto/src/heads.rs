@@ -1,0 +1,120 @@
+//! Frontiers (`SES-7`): what the other side lacks, judged from its tips.
+
+use std::collections::BTreeMap;
+
+use osier_core::{AuthorTips, EntryHash, Head, NodeId, Seq, SetSum, StateHash, state_hash};
+
+use crate::{
+    fault::Rule,
+    limit::{HEADS_MAX, PLANNED_HASHES_MAX},
+    view::{View, ViewError},
+};
+
+/// All tips of a view; none if there are more than [`HEADS_MAX`].
+pub(crate) fn all_heads(view: &dyn View) -> Result<Option<Vec<Head>>, ViewError> {
+    let mut heads: Vec<Head> = Vec::new();
+    if view.summary().authors > HEADS_MAX as u64 {
+        return Ok(None);
+    }
+    loop {
+        let after = heads.last().map(|head| head.author);
+        let page = view.heads(after, HEADS_MAX)?;
+        if page.is_empty() {
+            return Ok(Some(heads));
+        }
+        heads.extend(page);
+        if heads.len() > HEADS_MAX {
+            return Ok(None);
+        }
+    }
+}
+
+/// Whether heads are in their one form.
+pub(crate) fn check_form(heads: &[Head]) -> Result<(), Rule> {
+    let sorted = heads.is_sorted_by(|a, b| a < b);
+    if sorted && heads.len() <= HEADS_MAX {
+        Ok(())
+    } else {
+        Err(Rule::HeadsForm)
+    }
+}
+
+/// The state hash of sorted heads, and the number of their authors.
+pub(crate) fn state_of(heads: &[Head]) -> (StateHash, u64) {
+    let authors: Vec<AuthorTips> = heads
+        .chunk_by(|a, b| a.author == b.author)
+        .filter_map(|tips| {
+            Some(AuthorTips {
+                author: tips.first()?.author,
+                tips: tips.iter().map(|head| (head.seq, head.hash)).collect(),
+            })
+        })
+        .collect();
+    (state_hash(&authors), authors.len() as u64)
+}
+
+/// Entries of one side that the other lacks by its tips.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tails {
+    pub(crate) hashes: Vec<EntryHash>,
+    pub(crate) sum: SetSum,
+}
+
+/// For every author of ours: nothing if the tips are equal or we hold none of theirs (they are
+/// ahead, or on another branch), the whole chain if they have no tip, else what follows the last
+/// tip of theirs that we hold. None if that is too much to plan.
+///
+/// Forks and detached spans make this wrong. The sum shows it, and ranges follow.
+pub(crate) fn tails(
+    view: &dyn View,
+    ours: &[Head],
+    theirs: &[Head],
+) -> Result<Option<Tails>, ViewError> {
+    let mut their_tips: BTreeMap<NodeId, Vec<&Head>> = BTreeMap::new();
+    for head in theirs {
+        their_tips.entry(head.author).or_default().push(head);
+    }
+    let mut tails = Tails::default();
+    for tips in ours.chunk_by(|a, b| a.author == b.author) {
+        let Some(author) = tips.first().map(|head| head.author) else {
+            continue;
+        };
+        let theirs = their_tips.get(&author).map_or(&[][..], Vec::as_slice);
+        let after = match tail(view, tips, theirs)? {
+            Tail::Nothing => continue,
+            Tail::Whole => None,
+            Tail::After(seq) => Some(seq),
+        };
+        let room = PLANNED_HASHES_MAX - tails.hashes.len();
+        let chain = view.chain(&author, after, room + 1)?;
+        if chain.len() > room {
+            return Ok(None);
+        }
+        tails.hashes.extend(chain.iter().map(|(_, hash)| *hash));
+    }
+    tails.sum = tails.hashes.iter().copied().collect();
+    Ok(Some(tails))
+}
+
+/// What of an author's chain to send.
+enum Tail {
+    Nothing,
+    Whole,
+    After(Seq),
+}
+
+fn tail(view: &dyn View, ours: &[Head], theirs: &[&Head]) -> Result<Tail, ViewError> {
+    if theirs.is_empty() {
+        return Ok(Tail::Whole);
+    }
+    if ours.iter().eq(theirs.iter().copied()) {
+        return Ok(Tail::Nothing);
+    }
+    let mut last = None;
+    for head in theirs {
+        if view.holds(&head.hash)? {
+            last = last.max(Some(head.seq));
+        }
+    }
+    Ok(last.map_or(Tail::Nothing, Tail::After))
+}

@@ -1,0 +1,254 @@
+//! Receiving entries (`SES-10`): form, topic and rule V, before anything is handed to the disk.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use osier_core::{
+    Entry, EntryHash, KeyCache, NodeId, OrderKey, SetSum, SignedEntry, TopicId, Verified,
+    WireEntry, authenticate,
+};
+
+use crate::{
+    fault::{Fault, Rule},
+    limit::{
+        BATCH_ENTRIES_MAX, INGEST_BATCHES_IN_FLIGHT_MAX, TOKEN_BYTES_MAX, UNAUTHENTIC_BYTES_MAX,
+        UNAUTHENTIC_MAX,
+    },
+    output::Ingest,
+    token::Token,
+    transfer::Tally,
+    view::{Source, View, ViewError},
+    window,
+};
+
+/// The receiving side of one session.
+pub(crate) struct Intake {
+    topic: TopicId,
+    /// Only what stands at or above it counts for the window; none counts all.
+    floor: Option<OrderKey>,
+    keys: KeyCache,
+    /// Everything that came, authentic or not.
+    arrived: Tally,
+    /// The authentic part of it that lies in the window.
+    counted: SetSum,
+    waiting: Waiting,
+    next_batch: u64,
+    in_flight: BTreeSet<u64>,
+}
+
+impl std::fmt::Debug for Intake {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "Intake({:?}, {} in flight, {} waiting)",
+            self.arrived,
+            self.in_flight.len(),
+            self.waiting.entries.len()
+        )
+    }
+}
+
+impl Intake {
+    pub(crate) fn new(topic: TopicId, floor: Option<OrderKey>) -> Self {
+        Self {
+            topic,
+            floor,
+            keys: KeyCache::new(),
+            arrived: Tally::default(),
+            counted: SetSum::EMPTY,
+            waiting: Waiting::default(),
+            next_batch: 0,
+            in_flight: BTreeSet::new(),
+        }
+    }
+
+    pub(crate) fn arrived(&self) -> &Tally {
+        &self.arrived
+    }
+
+    /// Sum of what has been handed out and lies in the window.
+    pub(crate) fn counted(&self) -> SetSum {
+        self.counted
+    }
+
+    /// Whether everything that was handed out is durable.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.in_flight.is_empty()
+    }
+
+    /// Whether another batch may be handed out.
+    pub(crate) fn has_room(&self) -> bool {
+        self.in_flight.len() < INGEST_BATCHES_IN_FLIGHT_MAX
+    }
+
+    /// Whether entries wait for proof that their author signed them.
+    pub(crate) fn has_waiting(&self) -> bool {
+        !self.waiting.entries.is_empty()
+    }
+
+    /// Whether some of those had to be forgotten.
+    pub(crate) fn has_forgotten(&self) -> bool {
+        self.waiting.forgotten
+    }
+
+    /// Checks form and topic of a batch, without any effect.
+    pub(crate) fn parse(&self, wire: Vec<WireEntry>) -> Result<Vec<SignedEntry>, Fault> {
+        if wire.is_empty() || wire.len() > BATCH_ENTRIES_MAX {
+            return Err(Rule::BatchForm.into());
+        }
+        let mut entries = Vec::with_capacity(wire.len());
+        for entry in wire {
+            let entry = SignedEntry::parse(entry)?;
+            if entry.claimed_topic() != self.topic {
+                return Err(Rule::ForeignTopic.into());
+            }
+            entries.push(entry);
+        }
+        Ok(entries)
+    }
+
+    /// Judges a parsed batch by rule V; what is authentic is handed out.
+    pub(crate) fn admit(
+        &mut self,
+        batch: Vec<SignedEntry>,
+        token: Option<Token>,
+        source: &dyn Source,
+    ) -> Result<Option<Ingest>, Fault> {
+        if token.as_ref().is_some_and(|t| t.0.len() > TOKEN_BYTES_MAX) {
+            return Err(Rule::TokenForm.into());
+        }
+        for entry in &batch {
+            self.arrived.note(&entry.hash());
+        }
+        // Links are looked up for the few that need one: a lookup each would double the cost.
+        let judged = authenticate(batch, &mut self.keys, &|_| None);
+        let mut verified = judged.verified;
+        self.waiting.push(judged.waiting);
+        if self.has_waiting() {
+            let view = source.view(self.topic)?;
+            let links = self.waiting.linked(&verified, &*view)?;
+            verified.extend(self.waiting.release(&links, &mut self.keys));
+        }
+        // A token says that all up to its point is stored, so it is not kept while some wait.
+        let token = token.filter(|_| !self.has_waiting());
+        Ok(self.hand_out(verified, token))
+    }
+
+    /// Notes the outcome of a batch; those that wait are judged again, for what they wait for may
+    /// be stored now. A batch that was never handed out is ignored.
+    pub(crate) fn durable(
+        &mut self,
+        batch: u64,
+        source: &dyn Source,
+    ) -> Result<Option<Ingest>, ViewError> {
+        if !self.in_flight.remove(&batch) || !self.has_waiting() {
+            return Ok(None);
+        }
+        let view = source.view(self.topic)?;
+        let links = self.waiting.linked(&[], &*view)?;
+        let verified = self.waiting.release(&links, &mut self.keys);
+        Ok(self.hand_out(verified, None))
+    }
+
+    fn hand_out(&mut self, entries: Vec<Verified<Entry>>, token: Option<Token>) -> Option<Ingest> {
+        if entries.is_empty() {
+            return None;
+        }
+        let floor = self.floor;
+        entries
+            .iter()
+            .filter(|entry| window::contains(floor.as_ref(), &entry.order_key()))
+            .for_each(|entry| self.counted.insert(&entry.hash()));
+        let batch = self.next_batch;
+        self.next_batch += 1;
+        assert!(self.in_flight.insert(batch), "batch numbers ascend");
+        Some(Ingest {
+            batch,
+            entries,
+            token,
+        })
+    }
+}
+
+/// Entries that are not authentic yet, oldest first, bounded in number and bytes.
+#[derive(Default)]
+struct Waiting {
+    entries: VecDeque<SignedEntry>,
+    bytes: usize,
+    forgotten: bool,
+}
+
+impl Waiting {
+    /// Over the bound the oldest go: runs come in ascending order, and the next session goes on
+    /// from the top of the run.
+    fn push(&mut self, entries: Vec<SignedEntry>) {
+        for entry in entries {
+            self.bytes += entry.size();
+            self.entries.push_back(entry);
+        }
+        while self.entries.len() > UNAUTHENTIC_MAX || self.bytes > UNAUTHENTIC_BYTES_MAX {
+            let oldest = self.entries.pop_front().expect("over a bound above zero");
+            self.bytes -= oldest.size();
+            self.forgotten = true;
+        }
+    }
+
+    /// Those that an authentic entry of their author links to, directly or through others that
+    /// wait, with their author.
+    fn linked(
+        &self,
+        fresh: &[Verified<Entry>],
+        view: &dyn View,
+    ) -> Result<BTreeMap<EntryHash, NodeId>, ViewError> {
+        let named: BTreeSet<(EntryHash, NodeId)> = fresh
+            .iter()
+            .filter_map(|entry| Some((entry.header().prev()?, entry.header().author())))
+            .collect();
+        let by_hash: BTreeMap<EntryHash, &SignedEntry> = self
+            .entries
+            .iter()
+            .map(|entry| (entry.hash(), entry))
+            .collect();
+        let mut todo = Vec::new();
+        for (hash, entry) in &by_hash {
+            let author = entry.claimed_author();
+            if named.contains(&(*hash, author)) || view.links(&author, hash)? {
+                todo.push(*hash);
+            }
+        }
+        let mut linked = BTreeMap::new();
+        while let Some(hash) = todo.pop() {
+            let Some(entry) = by_hash.get(&hash) else {
+                continue;
+            };
+            let author = entry.claimed_author();
+            if linked.insert(hash, author).is_none() {
+                let before = entry.claimed_prev().and_then(|prev| by_hash.get(&prev));
+                todo.extend(
+                    before
+                        .filter(|before| before.claimed_author() == author)
+                        .map(|before| before.hash()),
+                );
+            }
+        }
+        Ok(linked)
+    }
+
+    /// Takes out those that are linked: authentic without a look at their own signature.
+    fn release(
+        &mut self,
+        links: &BTreeMap<EntryHash, NodeId>,
+        keys: &mut KeyCache,
+    ) -> Vec<Verified<Entry>> {
+        if links.is_empty() {
+            return Vec::new();
+        }
+        let (linked, rest): (Vec<_>, Vec<_>) = std::mem::take(&mut self.entries)
+            .into_iter()
+            .partition(|entry| links.contains_key(&entry.hash()));
+        self.entries = rest.into();
+        self.bytes = self.entries.iter().map(SignedEntry::size).sum();
+        let judged = authenticate(linked, keys, &|hash| links.get(hash).copied());
+        assert!(judged.waiting.is_empty(), "what is linked is authentic");
+        judged.verified
+    }
+}

@@ -1,0 +1,123 @@
+//! Which mode a session begins in (`SES-5`), decided from both summaries and the token.
+
+use osier_core::{Head, SetSum, TopicId};
+
+use crate::{
+    heads,
+    limit::{HEAD_BYTES, HEADS_CHEAP_BYTES, HEADS_MAX},
+    message::{Hello, Mode, Summary, Window},
+    token::{ResumePoint, TokenSeal},
+    view::{Lsn, View, ViewError},
+    window,
+};
+
+/// How a session begins.
+#[derive(Debug)]
+pub(super) enum Plan {
+    Equal,
+    /// Stream the log after a place; `prefix` is what the client holds of it.
+    Log {
+        mode: Mode,
+        after: Lsn,
+        prefix: SetSum,
+    },
+    Heads(Vec<Head>),
+    Ranges,
+}
+
+impl Plan {
+    pub(super) fn mode(&self) -> Mode {
+        match self {
+            Self::Equal => Mode::Equal,
+            Self::Log { mode, .. } => *mode,
+            Self::Heads(_) => Mode::Heads,
+            Self::Ranges => Mode::Ranges,
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Chosen {
+    pub(super) plan: Plan,
+    pub(super) window: Option<Window>,
+    pub(super) token_unserviceable: bool,
+}
+
+/// Chooses, cheapest first.
+pub(super) fn choose(
+    view: &dyn View,
+    hello: &Hello,
+    seal: &TokenSeal,
+    topic: TopicId,
+) -> Result<Chosen, ViewError> {
+    let (ours, theirs) = (view.summary(), hello.summary);
+    let shown = hello.token.as_ref();
+    let opened = shown.and_then(|token| seal.open(token));
+    let point = opened.filter(|point| is_serviceable(point, view, topic));
+    let mut chosen = Chosen {
+        plan: Plan::Ranges,
+        window: None,
+        token_unserviceable: shown.is_some() && point.is_none(),
+    };
+    if let Some(plan) = without_comparing(&ours, &theirs, point.as_ref()) {
+        chosen.plan = plan;
+        return Ok(chosen);
+    }
+    let floor = window::common_floor(&ours.coverage, &theirs.coverage);
+    if let Some(floor) = floor {
+        let set = window::set_above(view, &floor)?;
+        chosen.window = Some(Window { floor, set });
+    }
+    // A ring's tips below its floor are no part of the window, so they are exchanged.
+    if (floor.is_some() && ours.authors.max(theirs.authors) <= HEADS_MAX as u64)
+        || heads_are_worth_it(&ours, &theirs)
+    {
+        chosen.plan = heads::all_heads(view)?.map_or(Plan::Ranges, Plan::Heads);
+    }
+    Ok(chosen)
+}
+
+/// Whether what the token says still holds in this store.
+fn is_serviceable(point: &ResumePoint, view: &dyn View, topic: TopicId) -> bool {
+    let now = view.point();
+    point.store == now.store
+        && point.topic == topic
+        && point.pruned == now.pruned
+        && point.lsn <= now.last
+}
+
+fn without_comparing(
+    ours: &Summary,
+    theirs: &Summary,
+    point: Option<&ResumePoint>,
+) -> Option<Plan> {
+    if ours.set == theirs.set && ours.state == theirs.state {
+        return Some(Plan::Equal);
+    }
+    if theirs.set.is_empty() {
+        return Some(Plan::Log {
+            mode: Mode::Empty,
+            after: Lsn::START,
+            prefix: SetSum::EMPTY,
+        });
+    }
+    // What follows the point makes the client equal exactly when it holds what precedes it.
+    point
+        .filter(|point| point.prefix == theirs.set)
+        .map(|point| Plan::Log {
+            mode: Mode::Resume,
+            after: point.lsn,
+            prefix: point.prefix,
+        })
+}
+
+/// Heads cost bytes by the author, ranges round trips by the logarithm of the set. With equal
+/// tips heads would tell nothing.
+fn heads_are_worth_it(ours: &Summary, theirs: &Summary) -> bool {
+    let authors = ours.authors.max(theirs.authors);
+    let bytes = authors.saturating_mul(HEAD_BYTES);
+    let apart = ours.set.count().abs_diff(theirs.set.count());
+    authors <= HEADS_MAX as u64
+        && ours.state != theirs.state
+        && (bytes <= HEADS_CHEAP_BYTES || apart.saturating_mul(64) > bytes)
+}

@@ -1,0 +1,50 @@
+//! What both session machines have in common for those who drive them.
+
+use osier_core::Instant;
+
+use crate::{fault::Fault, marker::FailureReason, message::Message, output::SessionOutput};
+
+/// A session machine, client or provider.
+///
+/// A driver gives every input with the present time, drains [`Session::poll`] after each, and
+/// calls [`Session::poll_bulk`] whenever the stream has room. It reads the stream only while
+/// [`Session::wants_input`], calls [`Session::on_time`] at [`Session::deadline`], and drops the
+/// machine once [`Session::is_over`]. After the end every input is ignored.
+pub trait Session {
+    /// Takes the next message of the stream.
+    fn handle(&mut self, message: Message, now: Instant);
+
+    /// The outcome of a batch handed out as `Ingest`: durable, or failed.
+    fn durable(&mut self, batch: u64, ok: bool, now: Instant);
+
+    /// The peer will send nothing more: its side of the stream ended or was reset.
+    fn stream_closed(&mut self, now: Instant);
+
+    /// The stream cannot be read as messages, or a local error concerns this session.
+    fn fault(&mut self, fault: Fault, now: Instant);
+
+    /// Ends the session from this side.
+    fn cancel(&mut self, reason: FailureReason, now: Instant);
+
+    /// Time has passed; harmless when nothing is due.
+    fn on_time(&mut self, now: Instant);
+
+    /// When [`Session::on_time`] is next needed; none after the end.
+    fn deadline(&self) -> Option<Instant>;
+
+    /// The next output.
+    fn poll(&mut self) -> Option<SessionOutput>;
+
+    /// Whether [`Session::poll`] holds anything.
+    fn has_output(&self) -> bool;
+
+    /// The next bulk message, taken only when the stream has room; none while [`Session::poll`]
+    /// still holds something to send.
+    fn poll_bulk(&mut self, now: Instant) -> Option<Message>;
+
+    /// Whether the stream should be read: not while the disk is behind.
+    fn wants_input(&self) -> bool;
+
+    /// Whether the machine is done with the stream, too.
+    fn is_over(&self) -> bool;
+}
