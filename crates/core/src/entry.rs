@@ -140,7 +140,8 @@ impl EntryHeader {
         &self.deps
     }
 
-    /// Everything that it names: `prev`, then `deps`.
+    /// Everything that it names: `prev`, then `deps`. The entry is a member of the topic's history
+    /// whether or not these are held (`ENT-11`).
     pub fn links(&self) -> impl Iterator<Item = EntryHash> + '_ {
         self.prev.into_iter().chain(self.deps.iter().copied())
     }
@@ -325,6 +326,7 @@ impl SignedEntry {
         self.0.size()
     }
 
+    /// By itself, strictly (`ENT-8`).
     pub(crate) fn check_signature(&self, keys: &mut KeyCache) -> Result<(), SignatureInvalid> {
         let Entry {
             header,

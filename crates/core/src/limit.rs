@@ -20,8 +20,9 @@ pub const ENTRY_HEADER_BYTES_MAX: usize = ENTRY_DEPS_MAX * 32 + 256;
 pub const ENTRY_WIRE_BYTES_MAX: usize =
     ENTRY_HEADER_BYTES_MAX + ENTRY_BODY_BYTES_MAX + ENTRY_ITEMS_MAX * 8 + 128;
 
-/// Tips that one author's frontier row keeps. An honest author has one; a forked author beyond
-/// this keeps the smallest hashes, the same on every node, and the author is marked forked.
+/// Tips of one author that make up a leaf of the state hash (`ENT-15`). An honest author has one.
+/// Of more, the smallest in order of (seq, hash) count, the same ones on every node; the others are
+/// still known of, because they move up when a smaller one gets a successor.
 pub const AUTHOR_TIPS_MAX: usize = 16;
 
 /// Bytes of a topic's name: it is shown in tables and carried in tickets.

@@ -1,0 +1,5 @@
+//! Fuzzes [`osier_fuzz::vocabulary::ticket`].
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| osier_fuzz::vocabulary::ticket(bytes));
