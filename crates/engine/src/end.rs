@@ -10,7 +10,7 @@ use crate::{event::DegradedReason, limit, proof::Drained};
 #[derive(Debug)]
 pub(crate) enum Meaning {
     /// Everything that the provider vouches for is here.
-    Drained(Evidence),
+    Drained(Box<Evidence>),
     /// The provider could not be reached, or is gone.
     Gone(DegradedReason),
     /// Something is missing, or the provider broke a rule.
@@ -40,7 +40,7 @@ type Judgement = (
 impl Meaning {
     pub(crate) fn judge(self, now: Instant) -> Judgement {
         match self {
-            Self::Drained(evidence) => (Outcome::Drained(Drained(evidence)), None, None),
+            Self::Drained(evidence) => (Outcome::Drained(Drained(*evidence)), None, None),
             Self::Gone(told) => (Outcome::Lost, Some(told), Some(None)),
             Self::Cut { reason, told } => (Outcome::Cut(reason), Some(told), Some(None)),
             Self::Refused {
@@ -72,7 +72,7 @@ impl Meaning {
 /// What a machine's word for the end means.
 pub(crate) fn meaning(end: ClientEnd) -> Meaning {
     match end {
-        ClientEnd::Drained(evidence) => Meaning::Drained(*evidence),
+        ClientEnd::Drained(evidence) => Meaning::Drained(evidence),
         ClientEnd::Cut { reason } => cut(reason),
         ClientEnd::Refused {
             reason,

@@ -117,7 +117,7 @@ impl Engine {
                     .find(|report| report.topic == waiting.topic);
                 self.stored(batch, waiting, report, now);
             }
-            Err(error) => self.not_stored(batch, waiting, &error, now),
+            Err(error) => self.not_stored(batch, &waiting, &error, now),
         }
     }
 
@@ -221,8 +221,8 @@ impl Engine {
         self.reply(command, result);
     }
 
-    fn not_stored(&mut self, batch: BatchId, waiting: Waiting, error: &DiskError, now: Now) {
-        match waiting.origin {
+    fn not_stored(&mut self, batch: BatchId, waiting: &Waiting, error: &DiskError, now: Now) {
+        match &waiting.origin {
             Origin::Own => {
                 let commands = self
                     .topics
@@ -234,9 +234,9 @@ impl Engine {
                 self.write_own(waiting.topic, now);
             }
             Origin::Gossip => self.behind(waiting.topic, BehindCause::Gap, 0, now),
-            Origin::Session { key, batch, .. } => self.session_stored(key, batch, false, now),
+            Origin::Session { key, batch, .. } => self.session_stored(*key, *batch, false, now),
             Origin::Trust { command, .. } => {
-                self.reply(command, Err(CommandError::Disk(error.to_string())));
+                self.reply(*command, Err(CommandError::Disk(error.to_string())));
             }
         }
     }

@@ -30,6 +30,9 @@ struct InFlight {
     commands: Vec<(CommandId, Vec<EntryHash>)>,
 }
 
+/// A command with the entries signed for it.
+type Signed = (CommandId, Vec<Verified<Entry>>);
+
 /// What one commit of own entries holds, and which commands it could not take.
 #[derive(Debug, Default)]
 pub(crate) struct Written {
@@ -120,7 +123,7 @@ impl OwnChain {
         tip: &mut Option<(Seq, EntryHash)>,
         secret: &NodeSecret,
         wall: Timestamp,
-    ) -> Result<(CommandId, Vec<Verified<Entry>>), (CommandId, CommandError)> {
+    ) -> Result<Signed, (CommandId, CommandError)> {
         let invalid = |cause: String| (write.command, CommandError::Invalid(cause));
         let mut last = *tip;
         let mut entries = Vec::with_capacity(write.entries.len());

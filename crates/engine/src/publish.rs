@@ -41,7 +41,7 @@ impl Engine {
         }
         if !written.entries.is_empty() {
             if let Some(topic) = self.topics.get_mut(&id) {
-                topic.just_written = written.entries.clone();
+                topic.just_written.clone_from(&written.entries);
             }
             self.commit(batch, id, written.entries, Origin::Own);
         }

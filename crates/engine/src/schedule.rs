@@ -68,7 +68,9 @@ impl Schedule {
             Timer::Silence(_) => false,
         };
         let gone: Vec<Timer> = self.by_name.keys().copied().filter(of_topic).collect();
-        gone.into_iter().for_each(|timer| self.cancel(timer));
+        for timer in gone {
+            self.cancel(timer);
+        }
     }
 
     /// The next timer that is due, taken off.

@@ -1,0 +1,329 @@
+//! The engine's decisions, told as short stories: inputs by hand, outputs looked at.
+
+use std::collections::VecDeque;
+
+use bytes::Bytes;
+use osier_core::{
+    Duration, Instant, Kind, NodeId, Role, Ticket, Timestamp, TopicId, TopicSecret, testing::secret,
+};
+use osier_engine::{
+    CommandId, DegradedReason, Engine, EngineConfig, Input, Now, Output, Reply, SessionEvent,
+    SyncEvent, TopicPhase, TopicReport, TopicSetup,
+};
+use osier_policy::Rule;
+use osier_proto::{Lsn, StoreId, StorePoint, Summary};
+
+/// One engine with a hand on its clock.
+struct Desk {
+    engine: Engine,
+    now: Instant,
+    topic: TopicId,
+    lsn: u64,
+    outputs: VecDeque<Output>,
+}
+
+fn ticket(owner: u64) -> Ticket {
+    Ticket::new(
+        secret(owner).node_id(),
+        TopicSecret::from_bytes([1; 32]),
+        "t",
+    )
+    .expect("a legal name")
+}
+
+impl Desk {
+    /// Node `me` takes part in a topic of node `owner`.
+    fn open(me: u64, owner: u64, role: Role) -> Self {
+        let now = Instant::START;
+        let config = EngineConfig {
+            secret: secret(me),
+            seed: [3; 32],
+        };
+        let clock = Now {
+            at: now,
+            wall: Timestamp::default(),
+        };
+        let engine = Engine::new(config, clock);
+        let ticket = ticket(owner);
+        let outputs = VecDeque::new();
+        let mut desk = Self {
+            engine,
+            now,
+            topic: ticket.topic(),
+            lsn: 0,
+            outputs,
+        };
+        desk.give(Input::Open(Box::new(TopicSetup {
+            ticket,
+            role,
+            rule: Rule::default(),
+            trust: Vec::new(),
+            tokens: Vec::new(),
+            summary: Summary::empty(),
+            point: StorePoint {
+                store: StoreId::from_bytes([0; 16]),
+                last: Lsn::START,
+                pruned: 0,
+            },
+            newest: None,
+            own_tip: None,
+        })));
+        desk
+    }
+
+    fn clock(&self) -> Now {
+        Now {
+            at: self.now,
+            wall: Timestamp::from_millis(1_000),
+        }
+    }
+
+    fn give(&mut self, input: Input) {
+        self.engine.handle(self.clock(), input);
+        while let Some(output) = self.engine.poll() {
+            self.outputs.push_back(output);
+        }
+    }
+
+    /// Lets time pass, waking the engine whenever it asks for it.
+    fn pass(&mut self, ms: u64) {
+        let end = self.now.after(Duration::from_millis(ms));
+        while let Some(at) = self.engine.deadline().filter(|at| *at <= end) {
+            self.now = self.now.max(at);
+            self.give(Input::Tick);
+        }
+        self.now = end;
+        self.give(Input::Tick);
+    }
+
+    fn events(&mut self) -> Vec<SyncEvent> {
+        let is_event = |output: Output| match output {
+            Output::Emit { event, .. } => Some(event),
+            _ => None,
+        };
+        self.outputs.drain(..).filter_map(is_event).collect()
+    }
+
+    /// Puts every commit on the imagined disk.
+    fn store(&mut self) {
+        let outputs: Vec<_> = self.outputs.drain(..).collect();
+        for output in outputs {
+            if let Output::Commit(commit) = output {
+                let mut summary = Summary::empty();
+                let appended = commit
+                    .entries
+                    .iter()
+                    .map(|entry| {
+                        self.lsn += 1;
+                        summary.set.insert(&entry.hash());
+                        (Lsn::new(self.lsn), entry.hash())
+                    })
+                    .collect();
+                let report = TopicReport {
+                    topic: commit.topic,
+                    appended,
+                    holes_opened: 0,
+                    forked: Vec::new(),
+                    summary,
+                    last: Lsn::new(self.lsn),
+                    holes: 0,
+                };
+                self.give(Input::Durable {
+                    batch: commit.batch,
+                    result: Ok(vec![report]),
+                });
+            } else {
+                self.outputs.push_back(output);
+            }
+        }
+    }
+
+    fn publish(&mut self, body: Vec<u8>) {
+        self.give(Input::Publish {
+            command: CommandId(1),
+            topic: self.topic,
+            kind: Kind::APPLICATION,
+            entries: vec![vec![Bytes::from(body)]],
+        });
+    }
+
+    fn phase(&self) -> TopicPhase {
+        self.engine
+            .state(self.topic, self.clock())
+            .expect("the topic is open")
+            .phase
+    }
+}
+
+fn node(n: u64) -> NodeId {
+    secret(n).node_id()
+}
+
+#[test]
+fn the_only_archive_is_complete_by_itself_at_once() {
+    let mut desk = Desk::open(1, 1, Role::Archive);
+    let events = desk.events();
+    assert!(
+        matches!(events[0], SyncEvent::State(_)),
+        "the present state comes first"
+    );
+    let synced = events.iter().find_map(|event| match event {
+        SyncEvent::HistorySynced(synced) => Some(synced.clone()),
+        _ => None,
+    });
+    let synced = synced.expect("an owner alone with its topic is complete");
+    assert_eq!(synced.provider, node(1));
+    assert_eq!(synced.session, None);
+}
+
+/// case PL-09: no network at all ends in its own explicit state, at the deadline.
+#[test]
+fn case_pl_09_without_any_provider_the_topic_fails_and_says_so() {
+    let mut desk = Desk::open(2, 0, Role::Peer);
+    let asked: Vec<_> = desk
+        .outputs
+        .iter()
+        .filter_map(|output| match output {
+            Output::OpenSession(open) => Some((open.key, open.provider)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(
+        asked.len(),
+        1,
+        "the owner is asked although nobody said where it is"
+    );
+    assert_eq!(asked[0].1, node(0));
+    let cause = "no address is known".to_owned();
+    desk.give(Input::Session {
+        key: asked[0].0,
+        event: SessionEvent::Unreachable { cause },
+    });
+    desk.pass(6_000);
+    let events = desk.events();
+    let failed = |e: &SyncEvent| matches!(e, SyncEvent::HistorySyncFailed { .. });
+    assert_eq!(events.iter().filter(|e| failed(e)).count(), 1, "{events:?}");
+    assert_eq!(desk.phase(), TopicPhase::Failed);
+}
+
+#[test]
+fn a_provider_that_never_answers_is_degraded_at_its_deadline() {
+    let mut desk = Desk::open(2, 0, Role::Peer);
+    desk.events();
+    desk.pass(4_900);
+    assert!(
+        desk.events().is_empty(),
+        "nothing is wrong within the deadline"
+    );
+    desk.pass(200);
+    let events = desk.events();
+    let timeout = events.iter().any(|event| {
+        matches!(
+            event,
+            SyncEvent::HistorySyncDegraded {
+                reason: DegradedReason::Timeout,
+                ..
+            }
+        )
+    });
+    assert!(timeout, "{events:?}");
+    assert_eq!(
+        desk.phase(),
+        TopicPhase::Failed,
+        "nobody else is left to ask"
+    );
+}
+
+#[test]
+fn a_write_is_answered_and_gossiped_only_when_durable() {
+    let mut desk = Desk::open(1, 1, Role::Archive);
+    desk.outputs.clear();
+    desk.publish(b"hello".to_vec());
+    let early = desk
+        .outputs
+        .iter()
+        .any(|output| matches!(output, Output::Reply { .. } | Output::Broadcast { .. }));
+    assert!(!early, "nothing is acknowledged before it is durable");
+    desk.store();
+    let replied = desk.outputs.iter().any(|output| {
+        matches!(output, Output::Reply { result: Ok(Reply::Published(hashes)), .. }
+            if hashes.len() == 1)
+    });
+    assert!(replied);
+    assert!(
+        desk.outputs
+            .iter()
+            .any(|output| matches!(output, Output::Broadcast { .. }))
+    );
+}
+
+/// case IR-01: what does not fit a gossip message is named there and fetched by a session.
+#[test]
+fn case_ir_01_an_entry_over_the_payload_room_is_announced() {
+    let mut desk = Desk::open(1, 1, Role::Archive);
+    desk.outputs.clear();
+    desk.publish(vec![7; 5_000]);
+    desk.store();
+    let sizes: Vec<_> = desk
+        .outputs
+        .iter()
+        .filter_map(|output| match output {
+            Output::Broadcast { bytes, .. } => Some(bytes.len()),
+            _ => None,
+        })
+        .collect();
+    assert!(
+        !sizes.is_empty() && sizes.iter().all(|size| *size < 1024),
+        "{sizes:?}"
+    );
+}
+
+/// case IR-02: what gossip dropped, a session must bring.
+#[test]
+fn case_ir_02_a_lag_opens_a_session() {
+    let mut desk = Desk::open(2, 0, Role::Peer);
+    let first = desk.outputs.iter().find_map(|output| match output {
+        Output::OpenSession(open) => Some(open.key),
+        _ => None,
+    });
+    let reason = osier_proto::RefuseReason::Superseded;
+    let end = osier_proto::ClientEnd::Refused {
+        reason,
+        retry_after_ms: 60_000,
+    };
+    let key = first.expect("the owner is asked at once");
+    desk.give(Input::Neighbor {
+        topic: desk.topic,
+        peer: node(0),
+        up: true,
+    });
+    desk.give(Input::Session {
+        key,
+        event: SessionEvent::ClientEnded(end),
+    });
+    desk.outputs.clear();
+    desk.give(Input::GossipLagged { topic: desk.topic });
+    desk.pass(61_000 + 60_000);
+    let asked = desk
+        .outputs
+        .iter()
+        .any(|output| matches!(output, Output::OpenSession(_)));
+    assert!(
+        asked,
+        "a lag is a reason to ask, when the provider's pacing allows it"
+    );
+}
+
+#[test]
+fn a_rewind_of_the_clock_is_our_own_bug() {
+    let mut desk = Desk::open(1, 1, Role::Archive);
+    desk.pass(10);
+    let earlier = Now {
+        at: Instant::START,
+        wall: Timestamp::default(),
+    };
+    let rewound = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        desk.engine.handle(earlier, Input::Tick);
+    }));
+    assert!(rewound.is_err());
+}
