@@ -277,15 +277,10 @@ impl ClientSession {
 
     /// Judges a parked marker as far as that is possible now.
     fn settle(&mut self, now: Instant) {
-        let closing = false;
-        self.settle_as(closing, now);
-    }
-
-    fn settle_as(&mut self, closing: bool, now: Instant) {
         if !matches!(&self.state, State::Granted(granted) if granted.parked.is_some()) {
             return;
         }
-        match self.judge(closing, now) {
+        match self.judge(now) {
             Ok(Judgement::Wait) => {}
             Ok(Judgement::Ask(hashes)) => self.ask_again(hashes, now),
             Ok(Judgement::Drained(evidence)) => {
@@ -401,6 +396,9 @@ impl Session for ClientSession {
             return;
         }
         self.watch.heard(now);
+        if !matches!(message, Message::Alive(_)) {
+            self.watch.moved(now);
+        }
         if let Err(fault) = self.on_message(message, now) {
             return self.end_by(fault, now);
         }
@@ -409,6 +407,7 @@ impl Session for ClientSession {
 
     fn durable(&mut self, batch: u64, ok: bool, now: Instant) {
         let was_blocked = !self.wants_input();
+        self.watch.moved(now);
         let State::Granted(granted) = &mut self.state else {
             return;
         };
@@ -435,8 +434,7 @@ impl Session for ClientSession {
                 if granted.parked.is_none() {
                     return self.end(ClientEnd::Lost);
                 }
-                let closing = true;
-                self.settle_as(closing, now);
+                self.settle(now);
             }
         }
     }
@@ -460,7 +458,7 @@ impl Session for ClientSession {
             return;
         }
         self.settle(now);
-        if self.wants_input() && now >= self.watch.silent_at() {
+        if !self.is_over() && now >= self.watch.gone_at(self.wants_input()) {
             if self.has_ended() {
                 self.state = State::Over;
             } else {
@@ -480,10 +478,7 @@ impl Session for ClientSession {
         if self.is_over() {
             return None;
         }
-        let mut deadline = self.watch.alive_at();
-        if self.wants_input() {
-            deadline = deadline.min(self.watch.silent_at());
-        }
+        let deadline = self.watch.deadline(self.wants_input());
         let parked = self.granted().and_then(Granted::judged_at);
         Some(parked.map_or(deadline, |parked| deadline.min(parked)))
     }
@@ -514,6 +509,7 @@ impl Session for ClientSession {
         };
         if message.is_some() {
             self.watch.spoke(now);
+            self.watch.moved(now);
         }
         if matches!(&self.state, State::Tail(upload) if upload.is_done()) {
             self.state = State::Over;

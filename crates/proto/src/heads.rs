@@ -6,7 +6,7 @@ use osier_core::{AuthorTips, EntryHash, Head, NodeId, Seq, SetSum, StateHash, st
 
 use crate::{
     fault::Rule,
-    limit::{HEADS_MAX, PLANNED_HASHES_MAX},
+    limit::{CHAIN_PAGE, HEADS_MAX, PLANNED_HASHES_MAX},
     view::{View, ViewError},
 };
 
@@ -53,16 +53,16 @@ pub(crate) fn state_of(heads: &[Head]) -> (StateHash, u64) {
     (state_hash(&authors), authors.len() as u64)
 }
 
-/// Entries of one side that the other lacks by its tips.
+/// Entries of one side that the other lacks by its tips: what follows a place in each chain.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tails {
-    pub(crate) hashes: Vec<EntryHash>,
+    pub(crate) chains: Vec<(NodeId, Option<Seq>)>,
     pub(crate) sum: SetSum,
 }
 
 /// For every author of ours: nothing if the tips are equal or we hold none of theirs (they are
 /// ahead, or on another branch), the whole chain if they have no tip, else what follows the last
-/// tip of theirs that we hold. None if that is too much to plan.
+/// tip of theirs that we hold. None if counting it would take too long: ranges follow then.
 ///
 /// Forks and detached spans make this wrong. The sum shows it, and ranges follow.
 pub(crate) fn tails(
@@ -85,15 +85,71 @@ pub(crate) fn tails(
             Tail::Whole => None,
             Tail::After(seq) => Some(seq),
         };
-        let room = PLANNED_HASHES_MAX - tails.hashes.len();
-        let chain = view.chain(&author, after, room + 1)?;
-        if chain.len() > room {
+        if !tails.add(view, author, after)? {
             return Ok(None);
         }
-        tails.hashes.extend(chain.iter().map(|(_, hash)| *hash));
     }
-    tails.sum = tails.hashes.iter().copied().collect();
     Ok(Some(tails))
+}
+
+impl Tails {
+    /// Takes in what follows a place; false when that is too much.
+    fn add(
+        &mut self,
+        view: &dyn View,
+        author: NodeId,
+        after: Option<Seq>,
+    ) -> Result<bool, ViewError> {
+        self.chains.push((author, after));
+        let mut rest = Some(after);
+        while let Some(after) = rest {
+            let page = chain_page(view, &author, after)?;
+            for hash in &page.hashes {
+                self.sum.insert(hash);
+            }
+            if self.sum.count() > PLANNED_HASHES_MAX as u64 {
+                return Ok(false);
+            }
+            rest = page.rest.map(Some);
+        }
+        Ok(true)
+    }
+}
+
+/// A stretch of an author's chain, all branches.
+#[derive(Debug)]
+pub(crate) struct ChainPage {
+    pub(crate) hashes: Vec<EntryHash>,
+    /// The position after which to go on; none at the end.
+    pub(crate) rest: Option<Seq>,
+}
+
+/// The next page of a chain. Never ends between two entries of one position, for the next page
+/// begins after a position.
+pub(crate) fn chain_page(
+    view: &dyn View,
+    author: &NodeId,
+    after: Option<Seq>,
+) -> Result<ChainPage, ViewError> {
+    let mut max = CHAIN_PAGE;
+    loop {
+        let mut chain = view.chain(author, after, max + 1)?;
+        let mut rest = None;
+        if let Some((beyond, _)) = chain.get(max).copied() {
+            chain.retain(|(seq, _)| *seq < beyond);
+            rest = chain.last().map(|(seq, _)| *seq);
+        }
+        if !chain.is_empty() || max >= PLANNED_HASHES_MAX {
+            let hashes = chain.into_iter().map(|(_, hash)| hash).collect();
+            return Ok(ChainPage { hashes, rest });
+        }
+        if view.chain(author, after, 1)?.is_empty() {
+            let hashes = Vec::new();
+            return Ok(ChainPage { hashes, rest });
+        }
+        // More branches at one position than a page holds: a hostile author.
+        max *= 8;
+    }
 }
 
 /// What of an author's chain to send.

@@ -26,8 +26,9 @@ pub const RANGE_ROUNDS_MAX: u32 = 4096;
 /// Hashes in one `Want`. More are asked for in further ones.
 pub const WANT_HASHES_MAX: usize = 8192;
 
-/// Hashes that a session remembers to send or to receive: 64 MiB. Over it: the session ends as
-/// `Cut` and the next one goes on from what was stored.
+/// Hashes that a session remembers to send or to receive: 64 MiB. At half of it no further range
+/// frame is sent until some have gone; heads that would bring more are not counted to the end, and
+/// ranges are used.
 pub const PLANNED_HASHES_MAX: usize = 2 * 1024 * 1024;
 
 /// Heads and holes that a marker carries itself.
@@ -63,6 +64,9 @@ pub const HEAD_BYTES: u64 = 72;
 /// Wire versions in a `Hello`. Over it: refused as incompatible.
 pub const VERSIONS_MAX: usize = 8;
 
+/// Entries of a chain that are looked up at a time.
+pub const CHAIN_PAGE: usize = 1024;
+
 /// Planned hashes up to which a plan is put into log order, one lookup each. Larger plans go chain
 /// by chain.
 pub const PLAN_SORT_MAX: usize = 65_536;
@@ -82,6 +86,10 @@ pub const ALIVE_EVERY_MS: u64 = 1000;
 /// missed `Alive`s and a margin, far under QUIC's 30 s.
 pub const PEER_SILENT_MS: u64 = 10_000;
 
+/// A session in which nothing but `Alive` happens for this long is given up, in milliseconds: signs
+/// of life alone must not hold a session for ever. Long enough for a slow disk or a large compare.
+pub const PEER_STALLED_MS: u64 = 120_000;
+
 /// Bytes of one gossip message: the swarm's 4,096 less its own 39 of framing. Over it: the message
 /// is not sent, and the caller is told; `Live` becomes `Announce`.
 pub const GOSSIP_PAYLOAD_BYTES_MAX: usize = 4096 - 39;
@@ -93,6 +101,7 @@ const _: () = assert!(HEADS_MAX * 128 < FRAME_BYTES_MAX);
 const _: () =
     assert!(BATCH_BYTES_TARGET + osier_core::limit::ENTRY_WIRE_BYTES_MAX + 4096 < FRAME_BYTES_MAX);
 const _: () = assert!(MARKER_PARKED_MS < PEER_SILENT_MS);
+const _: () = assert!(PEER_SILENT_MS < PEER_STALLED_MS);
 const _: () = assert!(ALIVE_EVERY_MS * 3 < PEER_SILENT_MS);
 // Heads, holes and token of a marker fit its envelope.
 const _: () = assert!(

@@ -364,6 +364,9 @@ impl Session for ProviderSession {
             return;
         }
         self.watch.heard(now);
+        if !matches!(message, Message::Alive(_)) {
+            self.watch.moved(now);
+        }
         if let Err(fault) = self.on_message(message, now) {
             return self.end_by(fault, now);
         }
@@ -375,6 +378,7 @@ impl Session for ProviderSession {
             return;
         }
         let was_blocked = !self.wants_input();
+        self.watch.moved(now);
         let outcome = if ok {
             self.uploads.durable(batch, &*self.config.source)
         } else {
@@ -419,7 +423,7 @@ impl Session for ProviderSession {
         if self.over {
             return;
         }
-        if self.wants_input() && now >= self.watch.silent_at() {
+        if now >= self.watch.gone_at(self.wants_input()) {
             return self.end(ProviderEnd::Silent);
         }
         if now >= self.watch.alive_at() && !self.outbox.has_sends() {
@@ -432,15 +436,7 @@ impl Session for ProviderSession {
     }
 
     fn deadline(&self) -> Option<Instant> {
-        if self.over {
-            return None;
-        }
-        let alive = self.watch.alive_at();
-        Some(if self.wants_input() {
-            alive.min(self.watch.silent_at())
-        } else {
-            alive
-        })
+        (!self.over).then(|| self.watch.deadline(self.wants_input()))
     }
 
     fn poll(&mut self) -> Option<SessionOutput> {
@@ -459,6 +455,7 @@ impl Session for ProviderSession {
             Ok(message) => {
                 if message.is_some() {
                     self.watch.spoke(now);
+                    self.watch.moved(now);
                 }
                 self.settle(now);
                 message

@@ -2,9 +2,10 @@
 
 use std::collections::VecDeque;
 
-use osier_core::{EntryHash, SetSum, WireEntry};
+use osier_core::{EntryHash, NodeId, Seq, SetSum, WireEntry};
 
 use crate::{
+    heads::{Tails, chain_page},
     limit::{BATCH_BYTES_TARGET, BATCH_ENTRIES_MAX, PLAN_SORT_MAX},
     marker::Streamed,
     view::{Lsn, View, ViewError},
@@ -49,15 +50,24 @@ impl Tally {
     }
 }
 
-/// Entries planned to be sent, by hash. Their bodies are read when their batch is made.
+/// Entries planned to be sent. Their bodies are read when their batch is made.
 #[derive(Debug, Default)]
 pub(crate) struct Shipment {
-    hashes: VecDeque<EntryHash>,
+    pieces: VecDeque<Piece>,
+}
+
+#[derive(Debug)]
+enum Piece {
+    Entry(EntryHash),
+    /// What follows a place in an author's chain: read page by page, so that a long one costs no
+    /// memory.
+    Chain(NodeId, Option<Seq>),
 }
 
 impl Shipment {
+    /// How much is remembered: entries, or chains of any length.
     pub(crate) fn len(&self) -> usize {
-        self.hashes.len()
+        self.pieces.len()
     }
 
     /// Plans what is known to be held, in log order if the view knows it, else as given.
@@ -69,8 +79,28 @@ impl Shipment {
         if hashes.len() <= PLAN_SORT_MAX {
             hashes = in_log_order(hashes, view)?;
         }
-        self.hashes.extend(hashes);
+        self.pieces.extend(hashes.into_iter().map(Piece::Entry));
         Ok(())
+    }
+
+    /// Plans what follows from heads: in log order if it is little, else chain by chain.
+    pub(crate) fn plan_tails(&mut self, tails: Tails, view: &dyn View) -> Result<(), ViewError> {
+        if tails.sum.count() > PLAN_SORT_MAX as u64 {
+            let chains = tails.chains.into_iter();
+            self.pieces
+                .extend(chains.map(|(author, after)| Piece::Chain(author, after)));
+            return Ok(());
+        }
+        let mut hashes = Vec::new();
+        for (author, after) in tails.chains {
+            let mut rest = Some(after);
+            while let Some(after) = rest {
+                let page = chain_page(view, &author, after)?;
+                hashes.extend(page.hashes);
+                rest = page.rest.map(Some);
+            }
+        }
+        self.plan(hashes, view)
     }
 
     /// The next batch; none when all is sent.
@@ -84,8 +114,13 @@ impl Shipment {
         let mut batch = Vec::new();
         let mut bytes = 0;
         while bytes < BATCH_BYTES_TARGET && batch.len() < BATCH_ENTRIES_MAX {
-            let Some(hash) = self.hashes.pop_front() else {
-                break;
+            let hash = match self.pieces.pop_front() {
+                None => break,
+                Some(Piece::Entry(hash)) => hash,
+                Some(Piece::Chain(author, after)) => {
+                    self.unfold(view, author, after)?;
+                    continue;
+                }
             };
             let entry = view.entry(&hash)?.ok_or_else(|| damaged(&hash))?;
             bytes += entry.size();
@@ -93,6 +128,23 @@ impl Shipment {
             batch.push(entry);
         }
         Ok((!batch.is_empty()).then_some(batch))
+    }
+
+    /// Puts the next page of a chain in front, and its rest behind that.
+    fn unfold(
+        &mut self,
+        view: &dyn View,
+        author: NodeId,
+        after: Option<Seq>,
+    ) -> Result<(), ViewError> {
+        let page = chain_page(view, &author, after)?;
+        if page.rest.is_some() {
+            self.pieces.push_front(Piece::Chain(author, page.rest));
+        }
+        for hash in page.hashes.into_iter().rev() {
+            self.pieces.push_front(Piece::Entry(hash));
+        }
+        Ok(())
     }
 }
 
@@ -106,7 +158,7 @@ fn in_log_order(hashes: Vec<EntryHash>, view: &dyn View) -> Result<Vec<EntryHash
     Ok(placed.into_iter().map(|(_, hash)| hash).collect())
 }
 
-fn damaged(hash: &EntryHash) -> ViewError {
+pub(crate) fn damaged(hash: &EntryHash) -> ViewError {
     ViewError {
         doing: "reading an entry that the index names",
         cause: format!("entry {hash} is not there: run `osier check`"),

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 pub use evidence::Evidence;
 use evidence::{Closed, Counted, Covered};
-use osier_core::{Duration, EntryHash, Instant, SetSum, Signed, SignedEntry};
+use osier_core::{Duration, EntryHash, Instant, Signed, SignedEntry};
 
 use super::{ClientSession, Granted, State};
 use crate::{
@@ -16,7 +16,7 @@ use crate::{
     marker::{
         FailureReason, HistorySyncComplete, HistorySyncFailed, Streamed, Vouched, holes_digest,
     },
-    message::{Message, Want},
+    message::{Message, Mode, Want, Window},
     output::CutReason,
     view::{View, ViewError},
     window,
@@ -220,15 +220,15 @@ impl ClientSession {
         Ok(())
     }
 
-    /// One look at the parked marker. `closing`: the stream has ended, nothing more will come.
-    pub(super) fn judge(&mut self, closing: bool, now: Instant) -> Result<Judgement, Fault> {
+    /// One look at the parked marker.
+    pub(super) fn judge(&mut self, now: Instant) -> Result<Judgement, Fault> {
         let State::Granted(granted) = &mut self.state else {
             return Ok(Judgement::Wait);
         };
         let Some(parked) = granted.parked.as_deref_mut() else {
             return Ok(Judgement::Wait);
         };
-        let gone = closing || granted.vouching.closed;
+        let gone = granted.vouching.closed;
         if !granted.intake.is_settled() {
             return Ok(Judgement::Wait);
         }
@@ -285,15 +285,31 @@ impl ClientSession {
         if !parked.last_seen {
             return Ok(Count::Wrong(CutReason::Last));
         }
-        let (before, theirs) = match granted.ack.window {
-            Some(window) => (window::set_above(&*self.view, &window.floor)?, window.set),
-            None => (self.ours.set, granted.ack.summary.set),
-        };
-        Ok(if adds_up(before, granted, theirs) {
+        Ok(if self.adds_up(granted)? {
             Count::Right(Counted::new())
         } else {
             Count::Wrong(CutReason::Set)
         })
+    }
+
+    /// What was held when asking, with what came, without what the provider lacks, is the
+    /// provider's set: all of it, or what ranges compared of it.
+    fn adds_up(&self, granted: &Granted) -> Result<bool, ViewError> {
+        let whole = (
+            self.ours.set,
+            granted.intake.arrived().set(),
+            granted.ack.summary.set,
+        );
+        let (mut total, came, theirs) = match granted.compared() {
+            None => whole,
+            Some(window) => {
+                let before = window::set_above(&*self.view, &window.floor)?;
+                (before, granted.intake.counted(), window.set)
+            }
+        };
+        total.add(&came);
+        total.subtract(&granted.upload.planned());
+        Ok(total == theirs)
     }
 
     /// Too few came. Ask once for what can be named, if the provider still listens.
@@ -331,14 +347,14 @@ impl ClientSession {
         let open = unexplained(&*view, granted)?;
         let missing: BTreeSet<EntryHash> = heads.union(&open).copied().collect();
         if missing.is_empty() {
-            let dangling = dangling(&*view);
-            let evidence = Evidence::new(
-                (counted, Covered::new(), Closed::new(dangling)),
-                granted,
-                &parked.marker,
-                self.config.provider,
-                view.summary().state,
-            );
+            let (now, covers) = (view.summary(), &parked.marker.covers);
+            if now.set == covers.set && now.state != covers.state {
+                // Sums can be forged by an author who mines for it; tips cannot.
+                return Ok(Judgement::Cut(CutReason::Set));
+            }
+            let proofs = (counted, Covered::new(), Closed::new(dangling(&*view)));
+            let provider = self.config.provider;
+            let evidence = Evidence::new(proofs, granted, &parked.marker, provider, now.state);
             return Ok(Judgement::Drained(Box::new(evidence)));
         }
         if !asked && !gone && missing.len() <= WANT_HASHES_MAX {
@@ -371,6 +387,11 @@ enum Count {
 }
 
 impl Granted {
+    /// The window that ranges compared; none when everything was accounted for.
+    pub(super) fn compared(&self) -> Option<Window> {
+        self.ack.window.filter(|_| self.mode == Mode::Ranges)
+    }
+
     /// The heads that the provider vouches for, as far as it showed them.
     fn vouched_heads(&self) -> impl Iterator<Item = EntryHash> + '_ {
         let carried = self.parked.iter().flat_map(|p| &p.marker.covers.heads);
@@ -390,13 +411,6 @@ impl Granted {
         };
         carried || answered || listed(&self.vouching.holes)
     }
-}
-
-fn adds_up(before: SetSum, granted: &Granted, theirs: SetSum) -> bool {
-    let mut total = before;
-    total.add(&granted.intake.counted());
-    total.subtract(&granted.upload.planned());
-    total == theirs
 }
 
 fn short(granted: &Granted) -> Judgement {

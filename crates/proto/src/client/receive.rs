@@ -121,6 +121,9 @@ impl ClientSession {
         let State::Granted(granted) = &mut self.state else {
             return Err(unexpected);
         };
+        if granted.parked.is_some() {
+            return Err(unexpected);
+        }
         if matches!(granted.finding, Finding::HeadsAnswered) {
             // Heads were not enough: what was planned by them is void.
             granted.finding = Finding::Ranges(responder());

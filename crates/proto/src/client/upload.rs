@@ -47,7 +47,7 @@ impl Upload {
 
     pub(super) fn plan_tails(&mut self, tails: Tails, view: &dyn View) -> Result<(), ViewError> {
         self.planned.add(&tails.sum);
-        self.shipment.plan(tails.hashes, view)
+        self.shipment.plan_tails(tails, view)
     }
 
     pub(super) fn plan_wanted(

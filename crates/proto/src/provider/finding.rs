@@ -1,8 +1,8 @@
 //! Finding what both sides lack: heads (`SES-7`), then or instead ranges (`SES-8`).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use osier_core::{EntryHash, Head, Instant, SetSum, SignedEntry};
+use osier_core::{EntryHash, Head, Instant, NodeId, Seq, SetSum, SignedEntry};
 use osier_reconcile::{FrameLimit, Initiator, Opening};
 
 use super::{
@@ -15,7 +15,7 @@ use crate::{
     heads::{self, Tails},
     limit::{PLANNED_HASHES_MAX, RANGE_BUCKETS, RANGE_FRAME_BYTES_MAX, RANGE_ROUNDS_MAX},
     message::{Expect, Heads, Message, Mode, RangeFrame, Want},
-    transfer::Shipment,
+    transfer::{Shipment, damaged},
     view::{View, ViewError},
     window,
 };
@@ -75,11 +75,14 @@ impl ProviderSession {
             return Err(self.unexpected("Heads"));
         };
         heads::check_form(&theirs.heads)?;
+        if theirs.surplus.count() > self.theirs.set.count() {
+            return Err(Rule::Uploads.into());
+        }
         let tails = heads::tails(&*self.view, &ours, &theirs.heads)?;
         if let Some(tails) = tails.filter(|tails| self.adds_up(tails, theirs.surplus)) {
             let entries = tails.sum.count();
             let mut shipment = Shipment::default();
-            shipment.plan(tails.hashes, &*self.view)?;
+            shipment.plan_tails(tails, &*self.view)?;
             self.flow = Flow::Hashes(shipment);
             self.uploads.expect_sum(theirs.surplus);
             self.send(Message::Expect(Expect { entries }), now);
@@ -104,16 +107,16 @@ impl ProviderSession {
         let Some(window) = self.window else {
             return Ok(());
         };
-        let shown = |head: &Head| {
-            let mut same = theirs.iter().filter(|tip| tip.author == head.author);
-            same.any(|tip| tip.seq >= head.seq)
-        };
+        // Sorted, so the last of an author is its latest.
+        let shown: BTreeMap<NodeId, Seq> = theirs.iter().map(|tip| (tip.author, tip.seq)).collect();
+        let is_unseen = |head: &&Head| shown.get(&head.author).is_none_or(|seq| *seq < head.seq);
         let mut low = Vec::new();
-        for head in ours.iter().filter(|head| !shown(head)) {
-            let Some(wire) = self.view.entry(&head.hash)? else {
-                continue;
+        for head in ours.iter().filter(is_unseen) {
+            let stored = self.view.entry(&head.hash)?.map(SignedEntry::parse);
+            let Some(Ok(entry)) = stored else {
+                return Err(damaged(&head.hash).into());
             };
-            let entry = SignedEntry::parse(wire)?.trust_stored();
+            let entry = entry.trust_stored();
             if !window::contains(Some(&window.floor), &entry.order_key()) {
                 low.push(head.hash);
             }
@@ -193,7 +196,7 @@ impl ProviderSession {
         let fresh: BTreeSet<EntryHash> = need.into_iter().collect();
         self.uploads.want(&fresh);
         if self.uploads.wanted() > self.theirs.set.count() {
-            return Err(Rule::Want.into());
+            return Err(Rule::RangeIds.into());
         }
         let hashes: Vec<EntryHash> = fresh.into_iter().collect();
         let mut parts: Vec<Vec<EntryHash>> = hashes

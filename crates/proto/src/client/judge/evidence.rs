@@ -3,7 +3,11 @@
 use osier_core::{Coverage, EntryHash, NodeId, SessionId, SetSum, StateHash};
 
 use super::super::Granted;
-use crate::{marker::HistorySyncComplete, message::Mode, token::Token};
+use crate::{
+    marker::HistorySyncComplete,
+    message::{Mode, Window},
+    token::Token,
+};
 
 /// Count, last and set are right (`CMP-8`).
 #[derive(Debug, Clone, Copy)]
@@ -66,7 +70,11 @@ impl Evidence {
             provider,
             session: marker.session,
             mode: granted.mode,
-            coverage: marker.covers.coverage,
+            // What was not compared is not known to be complete.
+            coverage: match granted.compared() {
+                None => marker.covers.coverage,
+                Some(Window { floor, .. }) => Coverage::From { floor },
+            },
             set: marker.covers.set,
             state: marker.covers.state,
             own_state,
@@ -93,7 +101,8 @@ impl Evidence {
         self.mode
     }
 
-    /// How far back the provider's history reaches.
+    /// How far back this reaches: the provider's floor, or this node's own if that is higher and
+    /// only what lies above was compared.
     pub fn coverage(&self) -> Coverage {
         self.coverage
     }
