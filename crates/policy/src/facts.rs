@@ -60,9 +60,7 @@ impl Held {
     pub fn is_reached_by(&self, coverage: &Coverage) -> bool {
         match (coverage, self) {
             (Coverage::Complete, _) | (_, Self::Nothing) => true,
-            (Coverage::From { floor }, Self::UpTo(place)) => {
-                floor <= place || *floor == OrderKey::MIN
-            }
+            (Coverage::From { floor }, Self::UpTo(place)) => floor <= place,
         }
     }
 }

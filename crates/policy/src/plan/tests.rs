@@ -107,6 +107,19 @@ fn next_in_rank_follows_a_failure() {
     }
 }
 
+/// `POL-19`: of those who verify, one that the rule needs comes first even if it failed before.
+#[test]
+fn needed_one_is_asked_again_before_others_verify() {
+    let mut facts = facts([
+        (node(1), provider(1, Role::Replay, DRAINED)),
+        (node(2), provider(2, Role::Replay, UNASKED)),
+        (node(3), provider(3, Role::Archive, Outcome::Lost)),
+        (node(4), provider(4, Role::Archive, UNASKED)),
+    ]);
+    facts.providers.get_mut(&node(3)).unwrap().ask_after = Some(at_ms(1));
+    assert_eq!(next(&facts, 1), [node(4), node(3), node(2)]);
+}
+
 /// `POL-20`: neither before the provider's own time nor before ours.
 #[test]
 fn retry_times_are_kept() {

@@ -98,6 +98,16 @@ fn grants_beyond_the_bound_are_the_worst() {
     assert!(forwards.trusted(node(3)).is_some());
 }
 
+/// `POL-1`: of two standings for one node the better counts, in either order.
+#[test]
+fn better_of_two_grants_counts() {
+    let mut list = TrustList::new(NodeId::NOBODY);
+    for grants in [[ARCHIVE, REPLAY], [REPLAY, ARCHIVE]] {
+        assert_eq!(list.set_grants(grants.map(|grant| (node(1), grant))), 0);
+        assert_eq!(list.trusted(node(1)), Some(ARCHIVE));
+    }
+}
+
 /// A full list refuses a new mark, and still takes changes of the marks it has.
 #[test]
 fn full_own_list_refuses_loudly() {

@@ -7,6 +7,7 @@ use osier_core::{Coverage, OrderKey, Role};
 use super::oracle::oracle;
 use crate::{
     CutReason, Held, Me, Outcome, Phase, Rank, RefuseReason, Rule, Search, Verdict, Voucher,
+    next_to_ask,
     testing::{
         Drain, TestFacts, TestOutcome, TestProvider, at_ms, drained, facts, from, node, place,
         provider, stranger, streaming_since,
@@ -138,7 +139,7 @@ fn compare(facts: &mut TestFacts, rules: &[Rule]) {
             let verdict = verdict(*rule, facts);
             assert_eq!(verdict, oracle(*rule, facts), "{rule} {facts:#?}");
             assert_truthful(&verdict, facts);
-            assert_not_stuck(&verdict, facts);
+            assert_not_stuck(*rule, &verdict, facts);
         }
     }
 }
@@ -166,11 +167,27 @@ fn assert_truthful(verdict: &Verdict<Drain>, facts: &TestFacts) {
     assert!(proof.coverage.reaches(coverage));
 }
 
-/// `POL-15`, `POL-16`: nobody waits for nothing, and every failure has its reasons.
-fn assert_not_stuck(verdict: &Verdict<Drain>, facts: &TestFacts) {
+/// `POL-15`, `POL-16`: nobody waits for nothing, and every failure has its reasons. Who is waited
+/// for is being asked, or is asked now, or comes after someone who is.
+fn assert_not_stuck(rule: Rule, verdict: &Verdict<Drain>, facts: &TestFacts) {
+    let streams = |p: &TestProvider| matches!(p.outcome, Outcome::Streaming { .. });
+    let is_busy = facts.providers.values().any(|p| p.connected && streams(p));
     match verdict {
         Verdict::Pending { waiting, .. } if waiting.is_empty() => {
             assert_eq!(facts.search, Search::Looking);
+        }
+        Verdict::Pending { waiting, .. } if !is_busy => {
+            let asked = next_to_ask(rule, facts, at_ms(0), 1);
+            assert!(
+                asked
+                    .iter()
+                    .all(|node| facts.providers[node].trust.is_some())
+            );
+            assert_eq!(
+                asked.len(),
+                1,
+                "{rule} waits for {waiting:?} and asks nobody"
+            );
         }
         Verdict::Failed { reasons, .. } => {
             let trusted = facts.providers.values().filter(|p| p.trust.is_some());

@@ -1,64 +1,14 @@
-//! The rows of the matrix that are about policy, each as one readable story.
+//! The rows of the matrix that are about one answer, each as one readable story.
 
-use std::num::NonZeroU32;
+use osier_core::{Coverage, OrderKey, Role};
 
-use osier_core::{Coverage, NodeId, OrderKey, Role};
-
+use super::{COMPLETE, failure, quorum, refused, said, storage_first, waiting};
 use crate::{
-    Camp, Convergence, CutReason, Failure, Held, Outcome, Phase, Rank, Reason, RefuseReason, Rule,
-    Search, Standing, TrustList, Verdict, Voucher,
-    testing::{
-        Drain, TestFacts, at_ms, drained, facts, from, node, place, provider, state, stranger,
-        streaming_since,
-    },
+    CutReason, Failure, Held, Outcome, Phase, Rank, Reason, Rule, Search, Standing, TrustList,
+    Verdict, Voucher,
+    testing::{TestFacts, drained, facts, from, node, place, provider, stranger, streaming_since},
     verdict,
 };
-
-const COMPLETE: Coverage = Coverage::Complete;
-
-fn storage_first(facts: &TestFacts) -> Verdict<Drain> {
-    verdict(Rule::StorageFirst, facts)
-}
-
-/// Whom a verdict rests on, and how far back it says to reach.
-fn said(verdict: &Verdict<Drain>) -> Option<(NodeId, Coverage)> {
-    match verdict {
-        Verdict::Synced {
-            by: Voucher::Provider { node, .. },
-            coverage,
-            ..
-        } => Some((*node, *coverage)),
-        _ => None,
-    }
-}
-
-fn waiting(verdict: &Verdict<Drain>) -> Option<&[NodeId]> {
-    match verdict {
-        Verdict::Pending { waiting, .. } => Some(waiting),
-        _ => None,
-    }
-}
-
-fn failure(verdict: &Verdict<Drain>) -> Option<(Failure, &[(NodeId, Reason)])> {
-    match verdict {
-        Verdict::Failed {
-            failure, reasons, ..
-        } => Some((*failure, reasons)),
-        _ => None,
-    }
-}
-
-fn quorum(n: u32, role: Option<Role>) -> Rule {
-    let n = NonZeroU32::new(n).unwrap();
-    Rule::Quorum { n, role }
-}
-
-fn refused(retry_at_ms: Option<u64>) -> Outcome<Drain> {
-    Outcome::Refused {
-        reason: RefuseReason::Overloaded,
-        retry_at: retry_at_ms.map(at_ms),
-    }
-}
 
 /// Row "replay only", `POL-5`: its floor is said, also when it has not dropped anything.
 #[test]
@@ -165,96 +115,6 @@ fn silent_provider_steps_aside_until_its_marker_comes() {
     assert_eq!(said(&storage_first(&facts)), Some((node(1), COMPLETE)));
 }
 
-/// Row "two providers disagree", `POL-13`: it is said, both camps are named, and the rule decides
-/// whether there is an answer all the same.
-#[test]
-fn two_providers_disagree() {
-    let facts = facts([
-        (node(1), provider(2, Role::Archive, drained(COMPLETE, 1))),
-        (node(2), provider(1, Role::Archive, drained(COMPLETE, 2))),
-    ]);
-    let camp = |n: u64, s: u8| Camp {
-        state: state(s),
-        members: vec![node(n)],
-    };
-    let both = vec![camp(2, 2), camp(1, 1)];
-    let Verdict::Synced {
-        by, convergence, ..
-    } = storage_first(&facts)
-    else {
-        panic!("an archive has drained");
-    };
-    assert!(matches!(by, Voucher::Provider { node: n, .. } if n == node(2)));
-    let diverged = Convergence::Diverged {
-        camps: both.clone(),
-    };
-    assert_eq!(convergence, diverged);
-    for rule in [Rule::StrictMajority, quorum(2, None)] {
-        let expected = Verdict::Diverged {
-            camps: both.clone(),
-            still_pending: 0,
-        };
-        assert_eq!(verdict(rule, &facts), expected);
-    }
-}
-
-/// Row "majority disagrees with the best rank", `POL-10`: the majority is followed, and the best
-/// of it speaks.
-#[test]
-fn majority_disagrees_with_the_best_rank() {
-    let mut facts = facts([
-        (node(1), provider(1, Role::Archive, drained(COMPLETE, 1))),
-        (node(2), provider(3, Role::Archive, drained(COMPLETE, 2))),
-        (node(3), provider(2, Role::Archive, drained(COMPLETE, 2))),
-    ]);
-    let followed = verdict(Rule::StrictMajority, &facts);
-    assert_eq!(said(&followed), Some((node(3), COMPLETE)));
-    let Verdict::Synced { convergence, .. } = followed else {
-        panic!("two of three agree");
-    };
-    let Convergence::Diverged { camps } = convergence else {
-        panic!("one does not");
-    };
-    let members: Vec<_> = camps.into_iter().map(|camp| camp.members).collect();
-    assert_eq!(members, [vec![node(1)], vec![node(3), node(2)]]);
-    let fourth = provider(4, Role::Archive, refused(None));
-    facts.providers.insert(node(4), fourth);
-    let even = verdict(Rule::StrictMajority, &facts);
-    assert!(
-        matches!(even, Verdict::Diverged { .. }),
-        "half is no majority"
-    );
-}
-
-/// `POL-11`: only the role counts, all who drained are heard, and the best of two camps wins.
-#[test]
-fn quorum_counts_a_role() {
-    let mut facts = facts([
-        (node(1), provider(1, Role::Replay, drained(from(50), 1))),
-        (node(2), provider(2, Role::Archive, drained(COMPLETE, 1))),
-        (node(3), provider(3, Role::Archive, streaming_since(0, 0))),
-    ]);
-    let two_archives = quorum(2, Some(Role::Archive));
-    let pending = verdict(two_archives, &facts);
-    assert_eq!(waiting(&pending), Some(&[node(3)][..]));
-    let best = said(&verdict(quorum(2, None), &facts));
-    assert_eq!(
-        best,
-        Some((node(2), COMPLETE)),
-        "the deepest of the camp speaks"
-    );
-    facts
-        .providers
-        .insert(node(3), provider(3, Role::Archive, Outcome::Lost));
-    let reasons = [
-        (node(1), Reason::RoleNotCounted),
-        (node(2), Reason::NotEnough),
-        (node(3), Reason::Lost),
-    ];
-    let ended = verdict(two_archives, &facts);
-    assert_eq!(failure(&ended), Some((Failure::Exhausted, &reasons[..])));
-}
-
 /// Rows "grant during session", "revoke during session", "trust list edited during session": a
 /// drained provider counts from the moment it is trusted, and no longer than that (`POL-2`).
 #[test]
@@ -346,27 +206,4 @@ fn trusted_archive_alone_is_complete() {
     facts.search = Search::Over;
     let nobody = storage_first(&facts);
     assert_eq!(failure(&nobody), Some((Failure::NoProvider, &[][..])));
-}
-
-/// `POL-13`: how many say the same.
-#[test]
-fn convergence_counts_those_who_drained_alike() {
-    let archive = |outcome| provider(1, Role::Archive, outcome);
-    let mut facts = facts([(node(1), archive(drained(COMPLETE, 1)))]);
-    let convergence_of = |facts: &TestFacts| match storage_first(facts) {
-        Verdict::Synced { convergence, .. } => convergence,
-        other => panic!("{other:?}"),
-    };
-    assert_eq!(convergence_of(&facts), Convergence::Unverified);
-    facts
-        .providers
-        .insert(node(2), archive(streaming_since(0, 0)));
-    facts
-        .providers
-        .insert(node(3), stranger(drained(COMPLETE, 9)));
-    assert_eq!(convergence_of(&facts), Convergence::Unverified);
-    let replay = provider(7, Role::Replay, drained(from(50), 1));
-    facts.providers.insert(node(4), replay);
-    let with = 2;
-    assert_eq!(convergence_of(&facts), Convergence::Converged { with });
 }
