@@ -1,255 +1,24 @@
 //! The entry: one signed, content-addressed record in an author's chain (`ENT-1` to `ENT-9`).
 
-use std::fmt;
+mod header;
+mod wire;
 
 use bytes::Bytes;
-use serde::{
-    Deserialize, Deserializer, Serialize,
-    de::{self, SeqAccess, Visitor},
-};
 
+use self::header::VERSION;
+pub use self::{
+    header::{EntryHeader, Kind, Seq},
+    wire::{Item, WireEntry},
+};
 use crate::{
     codec::{Malformed, decode_canonical, encode_canonical},
     domain::Domain,
     envelope::{KeyCache, NodeSecret, SignatureBytes, SignatureInvalid, Verified},
-    id::{BodyHash, EntryHash, ItemHash, NodeId, TopicId},
+    id::{BodyHash, EntryHash, NodeId, TopicId},
     limit,
     set::OrderKey,
     time::Timestamp,
 };
-
-/// The only header version so far.
-const VERSION: u8 = 1;
-
-/// Position in an author's chain in one topic: 1, 2, 3 …
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Seq(u64);
-
-impl Seq {
-    /// The position of a chain's first entry.
-    pub const FIRST: Self = Self(1);
-
-    /// The position `seq`; none for zero.
-    pub const fn new(seq: u64) -> Option<Self> {
-        if seq == 0 { None } else { Some(Self(seq)) }
-    }
-
-    /// As a number, 1 or more.
-    pub const fn get(self) -> u64 {
-        self.0
-    }
-
-    /// The next position; none at the end of the numbers.
-    pub const fn next(self) -> Option<Self> {
-        match self.0.checked_add(1) {
-            Some(seq) => Some(Self(seq)),
-            None => None,
-        }
-    }
-}
-
-/// What an entry's items are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Kind(u16);
-
-impl Kind {
-    /// Application bytes.
-    pub const APPLICATION: Self = Self(0);
-    /// Nostr events, one an item.
-    pub const NOSTR: Self = Self(1);
-    /// Grants, revocations, manifests, retention.
-    pub const CONTROL: Self = Self(2);
-
-    /// The kind with this number. Unknown kinds are carried and never interpreted.
-    pub const fn from_u16(kind: u16) -> Self {
-        Self(kind)
-    }
-
-    /// As a number.
-    pub const fn get(self) -> u16 {
-        self.0
-    }
-}
-
-/// One piece of an entry's body.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Item {
-    /// Its bytes.
-    Held(Bytes),
-    /// It was dropped; its hash keeps the body verifiable.
-    Dropped(ItemHash),
-}
-
-impl Item {
-    /// Hash of the item, dropped or not.
-    pub fn hash(&self) -> ItemHash {
-        match self {
-            Self::Held(bytes) => ItemHash::from_bytes(Domain::Item.hash(&[bytes])),
-            Self::Dropped(hash) => *hash,
-        }
-    }
-
-    /// The bytes, if held.
-    pub fn bytes(&self) -> Option<&Bytes> {
-        match self {
-            Self::Held(bytes) => Some(bytes),
-            Self::Dropped(_) => None,
-        }
-    }
-}
-
-/// The signed part of an entry. Field order is the wire (`ENT-1`).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct EntryHeader {
-    version: u8,
-    topic: TopicId,
-    author: NodeId,
-    seq: Seq,
-    prev: Option<EntryHash>,
-    deps: Vec<EntryHash>,
-    time: Timestamp,
-    kind: Kind,
-    items: u16,
-    body_len: u32,
-    body_hash: BodyHash,
-}
-
-impl EntryHeader {
-    /// The topic that it belongs to.
-    pub fn topic(&self) -> TopicId {
-        self.topic
-    }
-
-    /// The key that signed it.
-    pub fn author(&self) -> NodeId {
-        self.author
-    }
-
-    /// Position in the author's chain.
-    pub fn seq(&self) -> Seq {
-        self.seq
-    }
-
-    /// The author's entry before it; none exactly for the first.
-    pub fn prev(&self) -> Option<EntryHash> {
-        self.prev
-    }
-
-    /// Entries of other authors seen when writing; sorted, unique, at most 64.
-    pub fn deps(&self) -> &[EntryHash] {
-        &self.deps
-    }
-
-    /// Everything that it names: `prev`, then `deps`. The entry is a member of the topic's history
-    /// whether or not these are held (`ENT-11`).
-    pub fn links(&self) -> impl Iterator<Item = EntryHash> + '_ {
-        self.prev.into_iter().chain(self.deps.iter().copied())
-    }
-
-    /// The author's clock: a hint, never a judge.
-    pub fn time(&self) -> Timestamp {
-        self.time
-    }
-
-    /// What the items are.
-    pub fn kind(&self) -> Kind {
-        self.kind
-    }
-
-    /// Bytes of the body, all items together, as signed.
-    pub fn body_len(&self) -> u32 {
-        self.body_len
-    }
-
-    /// The rules that a header keeps by itself.
-    fn check(&self) -> Result<(), Malformed> {
-        let rule = |rule| Malformed::Rule {
-            what: "entry header",
-            rule,
-        };
-        if self.version != VERSION {
-            return Err(rule("ENT-1: header version is 1"));
-        }
-        if self.seq.get() == 0 || (self.seq == Seq::FIRST) != self.prev.is_none() {
-            return Err(rule(
-                "ENT-2: prev is absent exactly at seq 1, and seq starts at 1",
-            ));
-        }
-        if self.deps.len() > limit::ENTRY_DEPS_MAX || !self.deps.is_sorted_by(|a, b| a < b) {
-            return Err(rule("ENT-3: at most 64 deps, sorted, unique"));
-        }
-        if self.items == 0 || usize::from(self.items) > limit::ENTRY_ITEMS_MAX {
-            return Err(rule("ENT-5: 1 to 256 items"));
-        }
-        if self.body_len as usize > limit::ENTRY_BODY_BYTES_MAX {
-            return Err(rule("ENT-6: body of at most 1 MiB"));
-        }
-        Ok(())
-    }
-}
-
-/// An entry as it travels: header bytes as signed, signature, items. Not checked at all.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct WireEntry {
-    header: Bytes,
-    signature: SignatureBytes,
-    #[serde(deserialize_with = "few_items")]
-    items: Vec<Item>,
-}
-
-/// Stops at the bound: two bytes on the wire make an item of 40 in memory.
-fn few_items<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Item>, D::Error> {
-    struct Items;
-    impl<'de> Visitor<'de> for Items {
-        type Value = Vec<Item>;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            write!(f, "at most {} items", limit::ENTRY_ITEMS_MAX)
-        }
-
-        fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Vec<Item>, A::Error> {
-            let mut items = Vec::new();
-            while let Some(item) = seq.next_element()? {
-                if items.len() == limit::ENTRY_ITEMS_MAX {
-                    return Err(de::Error::invalid_length(items.len() + 1, &self));
-                }
-                items.push(item);
-            }
-            Ok(items)
-        }
-    }
-    deserializer.deserialize_seq(Items)
-}
-
-impl WireEntry {
-    /// From parts kept apart in the store.
-    pub fn from_parts(header: Bytes, signature: &[u8; 64], items: Vec<Item>) -> Self {
-        Self {
-            header,
-            signature: SignatureBytes::from_bytes(signature),
-            items,
-        }
-    }
-
-    /// Rough size on the wire in bytes, for batching.
-    pub fn size(&self) -> usize {
-        let items: usize = self
-            .items
-            .iter()
-            .map(|item| item.bytes().map_or(33, Bytes::len) + 4)
-            .sum();
-        self.header.len() + 64 + 8 + items
-    }
-
-    /// The hash that the entry has, whether or not it is authentic.
-    pub fn hash(&self) -> EntryHash {
-        entry_hash(&self.header, &self.signature)
-    }
-}
-
-fn entry_hash(header: &[u8], signature: &SignatureBytes) -> EntryHash {
-    EntryHash::from_bytes(Domain::EntryHash.hash(&[header, &signature.to_bytes()]))
-}
 
 /// An entry that keeps every rule but is not known to be authentic. Has no accessor for what it
 /// says beyond what placing it in a waiting area needs.
@@ -346,6 +115,11 @@ impl SignedEntry {
         let author = self.0.header.author;
         Verified::new(self.0, author)
     }
+}
+
+/// `ENT-4`.
+fn entry_hash(header: &[u8], signature: &SignatureBytes) -> EntryHash {
+    EntryHash::from_bytes(Domain::EntryHash.hash(&[header, &signature.to_bytes()]))
 }
 
 fn check_body(header: &EntryHeader, items: &[Item]) -> Result<(), Malformed> {

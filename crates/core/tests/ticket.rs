@@ -49,6 +49,20 @@ proptest! {
     }
 }
 
+/// ENT-22: what is no ticket and what is damaged are told apart.
+#[test]
+fn a_cut_and_foreign_text_are_told_apart() {
+    let text = Ticket::public("commons").expect("a short name").to_string();
+    for end in 6..text.len() {
+        assert_eq!(
+            text[..end].parse::<Ticket>(),
+            Err(TicketInvalid::Damaged),
+            "{end}"
+        );
+    }
+    assert_eq!("hello".parse::<Ticket>(), Err(TicketInvalid::Prefix));
+}
+
 /// ENT-20: the id binds owner, secret and name.
 #[test]
 fn another_owner_secret_or_name_is_another_topic() {
