@@ -11,8 +11,8 @@ use std::{
 };
 
 use osier_core::{
-    AuthorTips, Coverage, Entry, EntryHash, Head, NodeId, OrderKey, Seq, TopicId, Verified,
-    WireEntry, limit::AUTHOR_TIPS_MAX, state_hash,
+    AuthorTips, Coverage, Entry, EntryHash, Head, NodeId, OrderKey, Seq, StateHash, TopicId,
+    Verified, WireEntry, limit::AUTHOR_TIPS_MAX, state_hash,
 };
 use osier_reconcile::{Bound, Item, Storage, VectorStorage};
 
@@ -220,6 +220,13 @@ pub struct MemoryView {
     summary: Summary,
     holes: Vec<EntryHash>,
     order: Ordered,
+}
+
+impl MemoryView {
+    /// The state hash.
+    pub fn state(&self) -> StateHash {
+        self.summary.state
+    }
 }
 
 impl View for MemoryView {

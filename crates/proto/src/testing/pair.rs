@@ -12,7 +12,7 @@ use crate::{
     client::{ClientConfig, ClientSession, Evidence},
     frame::encode_frame,
     message::{Hello, Message, Refuse},
-    output::{ClientEnd, ProviderEnd, SessionOutput, Started},
+    output::{ClientEnd, Ingest, ProviderEnd, SessionOutput, Started},
     provider::{ProviderConfig, ProviderSession},
     session::Session,
     token::{Token, TokenSeal},
@@ -32,7 +32,7 @@ pub enum Direction {
 pub enum Transit {
     /// These arrive in its place: itself, nothing, or others.
     Deliver(Vec<Message>),
-    /// The connection breaks here.
+    /// The connection breaks here: what went before arrives, nothing after it does.
     Cut,
 }
 
@@ -47,6 +47,8 @@ pub struct PairConfig {
     pub provider: Arc<MemorySource>,
     /// Which topic's entries are exchanged.
     pub topic: TopicKeys,
+    /// What the provider holds instead, when it is not a member.
+    pub provider_topic: Option<TopicKeys>,
     /// The token that the client shows.
     pub token: Option<Token>,
     /// Names request and session; another pair takes another.
@@ -72,6 +74,7 @@ impl PairConfig {
             client: Arc::clone(client),
             provider: Arc::clone(provider),
             topic: Self::keys(),
+            provider_topic: None,
             token: None,
             nonce: 1,
             provider_node: 2,
@@ -108,12 +111,13 @@ impl PairConfig {
 
     fn provider_config(&self) -> ProviderConfig {
         let me = secret(self.provider_node);
+        let keys = self.provider_topic.as_ref().unwrap_or(&self.topic);
         ProviderConfig {
             seal: TokenSeal::new(&me),
             me,
             client: secret(1).node_id(),
-            topic: self.topic.topic(),
-            keys: self.topic.clone(),
+            topic: keys.topic(),
+            keys: keys.clone(),
             binding: [5; 32],
             session: SessionId::from_bytes([self.nonce ^ 0x80; 16]),
             role: Role::Archive,
@@ -154,8 +158,10 @@ pub struct Pair {
     pub stored: u64,
     /// The newest token that came with entries.
     pub token: Option<Token>,
-    /// Whether disks answer; if not, what is handed out stays in flight.
+    /// Whether the client's disk answers at once; if not, batches wait for
+    /// [`Pair::store_waiting`].
     pub disks_answer: bool,
+    waiting: VecDeque<Ingest>,
 }
 
 impl std::fmt::Debug for Pair {
@@ -204,6 +210,7 @@ impl Pair {
             stored: 0,
             token: None,
             disks_answer: true,
+            waiting: VecDeque::new(),
         }
     }
 
@@ -237,9 +244,6 @@ impl Pair {
         }
         self.pump_provider();
         while let Some(message) = self.to_client.pop_front() {
-            if self.cut {
-                break;
-            }
             self.client.handle(message, self.now);
             self.pump_client();
         }
@@ -261,7 +265,21 @@ impl Pair {
         if let Some(provider) = &mut self.provider {
             provider.on_time(self.now);
         }
+        self.pump_client();
+        self.pump_provider();
         true
+    }
+
+    /// The client's disk stores what it was given.
+    pub fn store_waiting(&mut self) {
+        while let Some(ingest) = self.waiting.pop_front() {
+            self.stored += ingest.entries.len() as u64;
+            for entry in &ingest.entries {
+                self.config.client.insert(entry);
+            }
+            self.token = ingest.token.or(self.token.take());
+            self.client.durable(ingest.batch, true, self.now);
+        }
     }
 
     /// Breaks the connection.
@@ -298,9 +316,6 @@ impl Pair {
     }
 
     fn give_provider(&mut self, message: Message) {
-        if self.cut {
-            return;
-        }
         match (&mut self.provider, message) {
             (None, Message::Hello(hello)) => self.accept(hello),
             (None, _) => {}
@@ -358,16 +373,10 @@ impl Pair {
                 self.progress.push((received, expected));
             }
             SessionOutput::Ingest(ingest) => {
-                if !self.disks_answer {
-                    return;
+                self.waiting.push_back(ingest);
+                if self.disks_answer {
+                    self.store_waiting();
                 }
-                self.stored += ingest.entries.len() as u64;
-                ingest
-                    .entries
-                    .iter()
-                    .for_each(|entry| self.config.client.insert(entry));
-                self.token = ingest.token.or(self.token.take());
-                self.client.durable(ingest.batch, true, self.now);
             }
             SessionOutput::ClientEnded(end) => self.client_ends.push(end),
             SessionOutput::ProviderEnded(end) => panic!("a client's end: {end:?}"),
@@ -398,9 +407,6 @@ impl Pair {
             SessionOutput::Send(message) => self.transit(Direction::ToClient, message),
             SessionOutput::Started(_) | SessionOutput::Progress { .. } => {}
             SessionOutput::Ingest(ingest) => {
-                if !self.disks_answer {
-                    return;
-                }
                 ingest
                     .entries
                     .iter()

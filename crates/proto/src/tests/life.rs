@@ -1,0 +1,268 @@
+//! Silence, signs of life, broken connections and stores, tokens that no longer serve.
+
+use osier_core::{Coverage, Duration, OrderKey};
+
+use super::*;
+use crate::{
+    fault::Fault,
+    limit::{ALIVE_EVERY_MS, PEER_SILENT_MS, PEER_STALLED_MS},
+    marker::FailureReason,
+    message::{Alive, Mode, Phase, RefuseReason},
+    output::{ClientEnd, ProviderEnd},
+    session::Session,
+};
+
+fn thousand() -> Vec<Verified<Entry>> {
+    let mut chain = chain(3);
+    (0..1000).map(|_| chain.next(&[7; 1000])).collect()
+}
+
+/// What came is stored; the next session brings the rest and nothing twice.
+#[test]
+fn provider_dies_after_400_of_1000() {
+    let theirs = thousand();
+    let (client, provider) = stores(&[], &theirs);
+    let config = PairConfig::new(&client, &provider);
+    let mut batches = 0;
+    let mut pair = Pair::with_tamper(
+        config.clone(),
+        Box::new(move |_, message| {
+            batches += usize::from(matches!(message, Message::Entries(_)));
+            if batches == 3 {
+                Transit::Cut
+            } else {
+                Transit::Deliver(vec![message])
+            }
+        }),
+    );
+    pair.run();
+    assert_eq!(pair.client_end(), &ClientEnd::Lost);
+    assert_eq!(pair.provider_ends, [ProviderEnd::Lost]);
+    let stored = pair.stored;
+    assert!((300..500).contains(&stored), "{stored}");
+
+    let token = pair.token.expect("it came with the entries");
+    let mut pair = Pair::new(config.with_token(&token).with_nonce(2));
+    pair.run();
+    assert_eq!(pair.evidence().mode(), Mode::Resume);
+    assert_eq!(stored + pair.stored, 1000);
+    assert_equal(&client, &provider);
+}
+
+/// Without the token heads do the same.
+#[test]
+fn a_lost_token_costs_a_round_trip_and_nothing_twice() {
+    let theirs = thousand();
+    let (client, provider) = stores(&theirs[..400], &theirs);
+    let pair = run(&client, &provider);
+    assert_eq!((pair.evidence().mode(), pair.stored), (Mode::Heads, 600));
+}
+
+#[test]
+fn token_of_a_wiped_provider_is_said_to_be_unserviceable() {
+    let theirs = entries(3, 20);
+    let (client, provider) = stores(&[], &theirs[..10]);
+    let first = run(&client, &provider);
+    provider.wipe(7);
+    for entry in &theirs {
+        provider.insert(entry);
+    }
+    let config = PairConfig::new(&client, &provider)
+        .with_token(first.evidence().resume())
+        .with_nonce(2);
+    let mut pair = Pair::new(config);
+    pair.run();
+    assert!(pair.started[0].token_unserviceable);
+    assert_eq!(pair.evidence().mode(), Mode::Heads);
+    assert_equal(&client, &provider);
+}
+
+/// A wiped provider that holds nothing gets everything back from its client.
+#[test]
+fn a_wiped_provider_is_filled_by_its_client() {
+    let theirs = entries(3, 20);
+    let (client, provider) = stores(&theirs, &theirs);
+    provider.wipe(7);
+    let pair = run(&client, &provider);
+    assert_eq!(pair.evidence().entries(), 0);
+    assert_equal(&client, &provider);
+}
+
+#[test]
+fn token_older_than_the_floor_is_said_to_be_unserviceable() {
+    let theirs = entries(3, 20);
+    let (client, provider) = stores(&[], &theirs[..10]);
+    let first = run(&client, &provider);
+    for entry in &theirs {
+        provider.insert(entry);
+    }
+    let floor = theirs[15].order_key();
+    provider.prune(topic(), floor);
+    let config = PairConfig::new(&client, &provider)
+        .with_token(first.evidence().resume())
+        .with_nonce(2);
+    let mut pair = Pair::new(config);
+    pair.run();
+    assert!(pair.started[0].token_unserviceable);
+    assert_eq!(pair.evidence().coverage(), Coverage::From { floor });
+    assert_eq!(
+        pair.stored, 5,
+        "what the ring still holds and the client lacks"
+    );
+}
+
+/// A token that fits but whose holder has moved on is serviceable; heads are used.
+#[test]
+fn a_token_whose_holder_has_more_is_no_error() {
+    let theirs = entries(3, 20);
+    let (client, provider) = stores(&[], &theirs[..10]);
+    let first = run(&client, &provider);
+    client.insert(&entries(4, 1)[0]);
+    let config = PairConfig::new(&client, &provider)
+        .with_token(first.evidence().resume())
+        .with_nonce(2);
+    let mut pair = Pair::new(config);
+    pair.run();
+    assert!(!pair.started[0].token_unserviceable);
+    assert_eq!(pair.evidence().mode(), Mode::Heads);
+}
+
+/// SES-13: a provider that falls silent is given up, and one that is slow is not.
+#[test]
+fn silence_ends_a_session_and_signs_of_life_keep_it() {
+    let (client, provider) = stores(&[], &entries(3, 5));
+    let mut pair = Pair::with_tamper(
+        PairConfig::new(&client, &provider),
+        Box::new(|direction, message| {
+            Transit::Deliver(match direction {
+                Direction::ToClient => Vec::new(),
+                Direction::ToProvider => vec![message],
+            })
+        }),
+    );
+    pair.run();
+    assert_eq!(pair.client_end(), &ClientEnd::Silent);
+    let waited = pair.now.since(osier_core::Instant::START);
+    assert!(waited >= Duration::from_millis(PEER_SILENT_MS));
+    assert!(waited < Duration::from_millis(PEER_SILENT_MS + 2 * ALIVE_EVERY_MS));
+}
+
+#[test]
+fn signs_of_life_alone_do_not_hold_a_session_for_ever() {
+    let (client, provider) = stores(&[], &entries(3, 5));
+    let alive = Message::Alive(Alive {
+        phase: Phase::Finding,
+        sent: 0,
+    });
+    let pair = run_tampered(
+        PairConfig::new(&client, &provider),
+        move |message| match message {
+            Message::HelloAck(_) => vec![message],
+            _ => vec![alive.clone()],
+        },
+    );
+    assert_eq!(pair.client_end(), &ClientEnd::Silent);
+    let waited = pair.now.since(osier_core::Instant::START);
+    assert!(waited >= Duration::from_millis(PEER_STALLED_MS));
+}
+
+/// A client whose disk is behind says so by `Alive`, and blames nobody for what it does not read.
+#[test]
+fn a_slow_disk_is_waited_for() {
+    let (client, provider) = stores(&[], &entries(3, 5));
+    let mut pair = Pair::new(PairConfig::new(&client, &provider));
+    pair.disks_answer = false;
+    for _ in 0..60 {
+        pair.step();
+        pair.pass_time();
+    }
+    assert!(pair.client_ends.is_empty() && pair.provider_ends.is_empty());
+    assert!(pair.now.since(osier_core::Instant::START) > Duration::from_millis(PEER_SILENT_MS));
+    pair.store_waiting();
+    pair.run();
+    assert_eq!(pair.evidence().received(), 5);
+}
+
+#[test]
+fn a_batch_that_is_not_stored_ends_the_session_as_our_own_fault() {
+    let (client, provider) = stores(&[], &entries(3, 5));
+    let mut pair = Pair::new(PairConfig::new(&client, &provider));
+    pair.disks_answer = false;
+    pair.step();
+    pair.client.durable(0, false, pair.now);
+    pair.run();
+    assert!(matches!(
+        pair.client_end(),
+        ClientEnd::Fault(Fault::Local(_))
+    ));
+}
+
+#[test]
+fn a_provider_whose_store_cannot_be_read_refuses() {
+    let (client, provider) = stores(&[], &entries(3, 5));
+    provider.set_broken(true);
+    let pair = run(&client, &provider);
+    let ClientEnd::Refused {
+        reason,
+        retry_after_ms,
+    } = pair.client_end()
+    else {
+        panic!("{:?}", pair.client_end());
+    };
+    assert_eq!(*reason, RefuseReason::StoreError);
+    assert!(*retry_after_ms > 0);
+}
+
+#[test]
+fn a_client_without_the_secret_learns_nothing() {
+    let (client, provider) = stores(&[], &entries(3, 5));
+    let mut config = PairConfig::new(&client, &provider);
+    config.provider_topic = Some(osier_core::TopicKeys::derive(
+        osier_core::NodeId::NOBODY,
+        &osier_core::TopicSecret::from_bytes([4; 32]),
+        "pair",
+    ));
+    let mut pair = Pair::new(config);
+    pair.run();
+    let refused = ClientEnd::Refused {
+        reason: RefuseReason::UnknownTopic,
+        retry_after_ms: 0,
+    };
+    assert_eq!(pair.client_end(), &refused);
+}
+
+#[test]
+fn a_cancelled_provider_says_why() {
+    let (client, provider) = stores(&[], &entries(3, 5));
+    let mut pair = Pair::with_tamper(
+        PairConfig::new(&client, &provider),
+        Box::new(|_, message| {
+            let kept = !matches!(message, Message::Entries(_) | Message::Complete(_));
+            Transit::Deliver(if kept { vec![message] } else { Vec::new() })
+        }),
+    );
+    // The marker is lost on the way, so the provider's word is not its last.
+    pair.step();
+    assert!(pair.client_ends.is_empty());
+    pair.client.cancel(FailureReason::Cancelled, pair.now);
+    pair.run();
+    assert_eq!(
+        pair.client_end(),
+        &ClientEnd::Failed(FailureReason::Cancelled)
+    );
+    assert_eq!(pair.provider_ends, [ProviderEnd::Lost]);
+}
+
+/// Any floor is legal, also one above everything.
+#[test]
+fn a_ring_without_entries_is_drained_at_once() {
+    let (client, provider) = stores(&[], &[]);
+    let floor = OrderKey {
+        time: osier_core::Timestamp::from_millis(5),
+        ..OrderKey::MIN
+    };
+    provider.prune(topic(), floor);
+    let pair = run(&client, &provider);
+    assert_eq!(pair.evidence().coverage(), Coverage::From { floor });
+    assert!(pair.client.is_over());
+}
