@@ -7,6 +7,7 @@ mod marker;
 mod mode;
 mod random;
 mod ring;
+mod table;
 
 use std::sync::Arc;
 

@@ -100,7 +100,12 @@ impl Upload {
         if !self.complete {
             return Ok(None);
         }
-        assert_eq!(self.sent.set(), self.planned, "what was planned was sent");
+        if self.sent.set() != self.planned {
+            return Err(ViewError {
+                doing: "sending what the provider lacks",
+                cause: "the index names other entries than there are: run `osier check`".to_owned(),
+            });
+        }
         self.ended = true;
         Ok(Some(Message::UploadEnd))
     }

@@ -121,7 +121,9 @@ impl ProviderSession {
             log.done = true;
             return Ok(None);
         };
-        assert!(*at > log.at, "the log ascends");
+        if *at <= log.at {
+            return Err(log_damaged().into());
+        }
         log.at = *at;
         log.done = page.done;
         let mut entries = Vec::with_capacity(page.entries.len());
@@ -151,10 +153,7 @@ impl ProviderSession {
     /// over it.
     fn check_sent(&self) -> Result<(), ViewError> {
         match &self.flow {
-            Flow::Log(log) if log.prefix != self.ours.set => Err(ViewError {
-                doing: "streaming the log",
-                cause: "it does not add up to its summary: run `osier check`".to_owned(),
-            }),
+            Flow::Log(log) if log.prefix != self.ours.set => Err(log_damaged()),
             _ => Ok(()),
         }
     }
@@ -248,6 +247,13 @@ impl ProviderSession {
         let lacking = std::mem::take(lacking);
         self.repair = Repair::Done;
         Ok(Some(Message::Holes(lacking)))
+    }
+}
+
+fn log_damaged() -> ViewError {
+    ViewError {
+        doing: "streaming the log",
+        cause: "it does not add up to its summary: run `osier check`".to_owned(),
     }
 }
 

@@ -95,7 +95,8 @@ impl PairConfig {
         self
     }
 
-    fn client_config(&self) -> ClientConfig {
+    /// What the client is made of.
+    pub fn client_config(&self) -> ClientConfig {
         ClientConfig {
             me: secret(1).node_id(),
             provider: secret(2).node_id(),
@@ -109,7 +110,8 @@ impl PairConfig {
         }
     }
 
-    fn provider_config(&self) -> ProviderConfig {
+    /// What the provider is made of.
+    pub fn provider_config(&self) -> ProviderConfig {
         let me = secret(self.provider_node);
         let keys = self.provider_topic.as_ref().unwrap_or(&self.topic);
         ProviderConfig {
