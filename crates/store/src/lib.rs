@@ -1,1 +1,72 @@
 //! The redb store: log, chains, order index, frontier tree, group commit.
+//!
+//! One file a node, one writer, any number of snapshots. Synchronous: the node gives it a thread.
+//! `specs/06-store.md` has the layout on disk byte by byte, what is durable when, and what a crash
+//! can leave.
+//!
+//! ```text
+//! Store::commit(&Batch) -> Committed     one transaction, one sync, then it is acknowledged
+//! Store::snapshot(topic) -> Snapshot     `osier_proto::View`: what a session reads
+//! Store::prune(topic, now_ms)            rings: the floor goes up, tips stay
+//! Store::check, Store::backup            is it whole; a copy while in use
+//! ```
+//!
+//! | module | what it holds |
+//! | --- | --- |
+//! | `open`, `look`, `migrate` | opening: look first, refuse what is not ours, bring old forward |
+//! | `store` | the handle: transactions, snapshots, the order indexes in memory |
+//! | `schema`, `key`, `row`, `log` | tables, keys, values |
+//! | `batch`, `commit`, `write_rows` | the write path |
+//! | `author`, `hole`, `frontier_tree`, `order_index` | what a batch changes besides the log |
+//! | `snapshot`, `order_view`, `lookup` | the read path |
+//! | `retention`, `drop` | rings |
+//! | `topic`, `token`, `trust`, `point` | rows beside history |
+//! | `projection` | indexes that others keep in the same transaction |
+//! | `backup`, `check` | copies and proofs |
+//! | `error` | what went wrong, who is at fault, what to do |
+//! | `testing` | (feature `testing`) back ends that crash and fail |
+//!
+//! Deliberately absent: clocks, randomness, threads, and anything that grows with history and is
+//! read when a store is opened.
+
+mod author;
+mod backup;
+mod batch;
+mod commit;
+mod drop;
+mod error;
+mod frontier_tree;
+mod hole;
+mod key;
+mod log;
+mod look;
+mod lookup;
+mod migrate;
+mod open;
+mod order_index;
+mod order_view;
+mod point;
+mod projection;
+mod retention;
+mod row;
+mod schema;
+mod snapshot;
+mod store;
+mod token;
+mod topic;
+mod trust;
+mod write_rows;
+
+pub use backup::BackupReport;
+pub use batch::{Batch, Committed, CommittedTopic, Fate, Forked, TokenRow};
+pub use error::{StoreError, StoreFault};
+pub use open::{CACHE_BYTES_DEFAULT, StoreOptions};
+pub use projection::Projection;
+pub use retention::{FUTURE_SLACK_MS, PruneReport, Retention};
+pub use snapshot::Snapshot;
+pub use store::Store;
+pub use topic::{TOPIC_RECORD_BYTES_MAX, TopicRecord};
+pub use trust::TrustRow;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,72 @@
+//! Backups: a consistent copy of the store as of one snapshot, while it is in use.
+
+use std::path::{Path, PathBuf};
+
+use redb::{Builder, ReadTransaction, backends::FileBackend};
+
+use crate::{
+    error::{Cause, StoreError, StoreFault},
+    open::{private, sync_directory},
+    schema,
+    store::Store,
+};
+
+/// Bytes of pages kept while copying.
+const CACHE_BYTES: usize = 64 * 1024 * 1024;
+
+/// What was copied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BackupReport {
+    /// Rows of all tables.
+    pub rows: u64,
+}
+
+impl Store {
+    /// Copies the store as of now to a new file, which appears whole or not at all. Copying row by
+    /// row also leaves out free pages, so the copy is compact. Tables of projections are not
+    /// copied: they are built again from the log.
+    ///
+    /// # Errors
+    /// The file is there already, or a disk is at fault.
+    pub fn backup(&self, to: &Path) -> Result<BackupReport, StoreError> {
+        let run = || {
+            let txn = self.begin_read()?;
+            copy(&txn, to).map_err(|cause| StoreError::new("write a backup to", to, cause))
+        };
+        run()
+    }
+}
+
+/// Copies all tables of ours to a new file.
+pub(crate) fn copy(txn: &ReadTransaction, to: &Path) -> Result<BackupReport, Cause> {
+    if to.try_exists()? {
+        let text = "there is a file of that name; give another name".to_owned();
+        return Err(StoreFault::Misuse(text).into());
+    }
+    let mut name = to.as_os_str().to_owned();
+    name.push(format!(".part-{}", std::process::id()));
+    let part = PathBuf::from(name);
+    let file = private().create(true).truncate(true).open(&part)?;
+    let copied = write(txn, file);
+    if copied.is_err() {
+        // What is left of a failed copy is of no use; that it cannot be removed is not the news.
+        let _ = std::fs::remove_file(&part);
+    }
+    let rows = copied?;
+    std::fs::rename(&part, to)?;
+    sync_directory(to)?;
+    Ok(BackupReport { rows })
+}
+
+fn write(txn: &ReadTransaction, file: std::fs::File) -> Result<u64, Cause> {
+    let mut builder = Builder::new();
+    let backend = FileBackend::new(file)?;
+    let db = builder
+        .set_cache_size(CACHE_BYTES)
+        .create_with_backend(backend)?;
+    let mut target = db.begin_write()?;
+    target.set_quick_repair(true);
+    let rows = schema::copy_all(txn, &target)?;
+    target.commit()?;
+    Ok(rows)
+}

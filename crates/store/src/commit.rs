@@ -1,0 +1,491 @@
+//! The write path: what a batch changes, worked out as sets first, then written table by table in
+//! key order.
+//!
+//! Nothing here depends on the order of the entries but their places in the log: tips, holes, sums
+//! and chunks are functions of the set (`STO-10`).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use osier_core::{Entry, EntryHash, EntryHeader, NodeId, OrderKey, Seq, TopicId, Verified};
+use osier_proto::{Lsn, StorePoint};
+use osier_reconcile::Item;
+use redb::ReadableTable;
+
+use crate::{
+    author::Author,
+    batch::{Batch, Committed, CommittedTopic, Fate, Forked},
+    drop::drop_entries,
+    error::Cause,
+    frontier_tree::FrontierTree,
+    hole::{self, Missing},
+    key::{self, TopicNo},
+    lookup::lsn_of,
+    order_index::{self, OrderIndex},
+    point,
+    row::{Fork, Point},
+    schema::Tables,
+    store::Writing,
+    token, topic, write_rows,
+};
+
+/// Writes a batch in the transaction.
+pub(crate) fn run(writing: &mut Writing<'_>, batch: &Batch) -> Result<Committed, Cause> {
+    let mut tables = Tables::open(writing.txn)?;
+    let mut committed = Committed::default();
+    for (topic, entries) in &batch.topics {
+        let no = topic::number_or_make(&mut tables, topic)?;
+        let done = store_topic(writing, &mut tables, *topic, no, entries)?;
+        committed.topics.insert(*topic, done);
+    }
+    for ((topic, provider), row) in &batch.tokens {
+        let no = topic::number_or_make(&mut tables, topic)?;
+        token::put(&mut tables, no, provider, row)?;
+    }
+    Ok(committed)
+}
+
+fn store_topic(
+    writing: &mut Writing<'_>,
+    tables: &mut Tables<'_>,
+    topic: TopicId,
+    no: TopicNo,
+    entries: &[Verified<Entry>],
+) -> Result<CommittedTopic, Cause> {
+    let mut work = Work::start(tables, no, entries)?;
+    work.sift(tables)?;
+    work.refuse_dropped();
+    work.settle_tips(tables)?;
+    work.place();
+    let forked = work.find_forks(tables)?;
+    work.find_missing(tables)?
+        .store(tables, no, &mut work.point)?;
+    let came: BTreeSet<EntryHash> = work.stored().map(|(_, entry)| entry.hash()).collect();
+    let closed = hole::close(tables, no, &mut work.point, &came)?;
+    hole::settle(tables, no, &mut work.point, &work.below)?;
+    if came.is_empty() && !work.authors.values().any(Author::is_changed) {
+        point::write(tables, no, &work.point)?;
+        return Ok(work.report(writing, forked, closed));
+    }
+    work.write(writing, tables, topic)?;
+    Ok(work.report(writing, forked, closed))
+}
+
+/// One topic's part of a transaction.
+pub(crate) struct Work<'b> {
+    pub(crate) no: TopicNo,
+    pub(crate) entries: &'b [Verified<Entry>],
+    pub(crate) point: Point,
+    /// What becomes of each entry of the batch; none until it is known.
+    fates: Vec<Option<Fate>>,
+    /// Entries not held before, by their place in the batch.
+    fresh: Vec<usize>,
+    pub(crate) authors: BTreeMap<NodeId, Author>,
+    /// Tips of before that have got a successor.
+    demoted: BTreeSet<(NodeId, Seq, EntryHash)>,
+    /// Hashes of entries refused for being below the floor.
+    below: BTreeSet<EntryHash>,
+}
+
+impl<'b> Work<'b> {
+    fn start(
+        tables: &Tables<'_>,
+        no: TopicNo,
+        entries: &'b [Verified<Entry>],
+    ) -> Result<Self, Cause> {
+        Ok(Self {
+            no,
+            entries,
+            point: point::read(&tables.point, no)?,
+            fates: vec![None; entries.len()],
+            fresh: Vec::new(),
+            authors: BTreeMap::new(),
+            demoted: BTreeSet::new(),
+            below: BTreeSet::new(),
+        })
+    }
+
+    /// Finds what is not held yet, and reads the rows of its authors.
+    fn sift(&mut self, tables: &Tables<'_>) -> Result<(), Cause> {
+        let mut sorted: Vec<(OrderKey, usize)> = self
+            .entries
+            .iter()
+            .enumerate()
+            .map(|(at, entry)| (key::place(&entry.order_key()), at))
+            .collect();
+        sorted.sort_unstable();
+        let last = last_place(tables, self.no)?;
+        let mut before: Option<OrderKey> = None;
+        for (place, at) in sorted {
+            let again = before == Some(place);
+            before = Some(place);
+            let may_be_held = last.is_some_and(|last| place <= last);
+            if again || may_be_held && tables.order.get(&key::order(self.no, &place))?.is_some() {
+                self.fates[at] = Some(Fate::Duplicate);
+            } else {
+                self.fresh.push(at);
+            }
+        }
+        self.fresh.sort_unstable();
+        for &at in &self.fresh {
+            let author = self.entries[at].header().author();
+            if !self.authors.contains_key(&author) {
+                self.authors
+                    .insert(author, Author::load(&tables.head, self.no, &author)?);
+            }
+        }
+        self.number_authors()
+    }
+
+    /// New authors get numbers, in the order of their ids.
+    fn number_authors(&mut self) -> Result<(), Cause> {
+        let mut next = self.point.authors;
+        for author in self.authors.values_mut().filter(|author| author.new) {
+            author.row.number = key::AuthorNo(next);
+            next = next
+                .checked_add(1)
+                .ok_or(Cause::damaged("number of authors"))?;
+        }
+        Ok(())
+    }
+
+    fn is_below(&self, entry: &Entry) -> bool {
+        self.point
+            .floor
+            .is_some_and(|floor| key::place(&entry.order_key()) < floor)
+    }
+
+    fn refuse(&mut self, at: usize) {
+        let entry = &self.entries[at];
+        self.fates[at] = Some(Fate::BelowFloor);
+        self.below.insert(entry.hash());
+        let seq = entry.header().seq();
+        if let Some(author) = self.authors.get_mut(&entry.header().author()) {
+            author.dropped(seq);
+        }
+    }
+
+    /// An entry below the floor that may have been dropped before is not taken again (`STO-13`).
+    fn refuse_dropped(&mut self) {
+        let dropped = |at: &usize| {
+            let entry = &self.entries[*at];
+            let author = &self.authors[&entry.header().author()];
+            self.is_below(entry) && entry.header().seq().get() <= author.row.dropped_seq
+        };
+        let (refused, fresh) = self.fresh.iter().copied().partition(dropped);
+        self.fresh = fresh;
+        let refused: Vec<usize> = refused;
+        refused.into_iter().for_each(|at| self.refuse(at));
+    }
+
+    /// Tips of before that the batch names go, tips among the new entries come. New entries below
+    /// the floor that are not tips are refused.
+    fn settle_tips(&mut self, tables: &mut Tables<'_>) -> Result<(), Cause> {
+        let entries = self.entries;
+        let fresh: BTreeSet<EntryHash> = self.fresh.iter().map(|&at| entries[at].hash()).collect();
+        let mut named: BTreeSet<(NodeId, EntryHash)> = BTreeSet::new();
+        for at in self.fresh.clone() {
+            let header = entries[at].header();
+            let Some(prev) = header.prev() else { continue };
+            if !named.insert((header.author(), prev)) || fresh.contains(&prev) {
+                continue;
+            }
+            self.demote(tables, header, &prev)?;
+        }
+        let mut refused = BTreeSet::new();
+        for &at in &self.fresh {
+            let (header, hash) = (entries[at].header(), entries[at].hash());
+            let who = header.author();
+            let is_named = named.contains(&(who, hash))
+                || self.point.hole_rows > 0 && hole::is_awaited(tables, self.no, &hash, &who)?;
+            if is_named {
+                if self.is_below(&entries[at]) {
+                    refused.insert(at);
+                }
+                continue;
+            }
+            let author = self.authors.get_mut(&who).expect("loaded by sift");
+            author.add_tip(self.no, &mut tables.tip, (header.seq(), hash))?;
+        }
+        self.fresh.retain(|at| !refused.contains(at));
+        refused.into_iter().for_each(|at| self.refuse(at));
+        Ok(())
+    }
+
+    /// An entry's `prev` is no tip from now on.
+    fn demote(
+        &mut self,
+        tables: &mut Tables<'_>,
+        header: &EntryHeader,
+        prev: &EntryHash,
+    ) -> Result<(), Cause> {
+        let author = self
+            .authors
+            .get_mut(&header.author())
+            .expect("loaded by sift");
+        let below = Seq::new(header.seq().get() - 1);
+        let mut gone = author.remove_tip(self.no, &mut tables.tip, prev, below)?;
+        if gone.is_none() && author.row.overflow > 0 {
+            // A dishonest author may link to an entry that is not one seq below.
+            let seq = seq_of(tables, self.no, prev)?;
+            gone = author.remove_tip(self.no, &mut tables.tip, prev, seq)?;
+        }
+        self.demoted
+            .extend(gone.map(|seq| (header.author(), seq, *prev)));
+        Ok(())
+    }
+
+    /// Gives out places in the log, in the order of the batch.
+    fn place(&mut self) {
+        let mut last = self.point.last.get();
+        for &at in &self.fresh {
+            last += 1;
+            self.fates[at] = Some(Fate::New(Lsn::new(last)));
+        }
+        self.point.last = Lsn::new(last);
+    }
+
+    /// The entries to store, with their places, ascending.
+    pub(crate) fn stored(&self) -> impl Iterator<Item = (Lsn, &'b Verified<Entry>)> + '_ {
+        let entries = self.entries;
+        self.fresh.iter().map(move |&at| match self.fates[at] {
+            Some(Fate::New(lsn)) => (lsn, &entries[at]),
+            _ => unreachable!("fresh entries have got places"),
+        })
+    }
+
+    /// Authors that have got a second entry at one seq for the first time.
+    fn find_forks(&mut self, tables: &Tables<'_>) -> Result<Vec<Forked>, Cause> {
+        let mut by_seq: Vec<(NodeId, Seq, EntryHash)> = self
+            .stored()
+            .map(|(_, entry)| (entry.header().author(), entry.header().seq(), entry.hash()))
+            .collect();
+        by_seq.sort_unstable();
+        let mut forked = Vec::new();
+        let mut before: Option<(NodeId, Seq, EntryHash)> = None;
+        for (who, seq, hash) in by_seq {
+            let author = self.authors.get_mut(&who).expect("loaded by sift");
+            if author.row.fork.is_none() {
+                let twin = match before {
+                    Some((last, at, twin)) if last == who && at == seq => Some(twin),
+                    _ if seq.get() <= author.row.max_seq => twin_of(tables, self.no, author, seq)?,
+                    _ => None,
+                };
+                if let Some(twin) = twin {
+                    let (first, second) = (twin.min(hash), twin.max(hash));
+                    author.forked(Fork { seq, first, second });
+                    forked.push(Forked {
+                        author: who,
+                        seq,
+                        first,
+                        second,
+                    });
+                }
+            }
+            before = Some((who, seq, hash));
+        }
+        let seen: Vec<(NodeId, Seq)> = self
+            .stored()
+            .map(|(_, entry)| (entry.header().author(), entry.header().seq()))
+            .collect();
+        for (who, seq) in seen {
+            self.authors.get_mut(&who).expect("loaded by sift").saw(seq);
+        }
+        Ok(forked)
+    }
+
+    /// What the stored entries name and neither the batch nor the store holds.
+    fn find_missing(&self, tables: &Tables<'_>) -> Result<Missing, Cause> {
+        let came: BTreeSet<EntryHash> = self.stored().map(|(_, entry)| entry.hash()).collect();
+        let demoted: BTreeSet<EntryHash> = self.demoted.iter().map(|(_, _, hash)| *hash).collect();
+        let mut known: BTreeMap<EntryHash, bool> = BTreeMap::new();
+        let mut missing = Missing::default();
+        for (lsn, entry) in self.stored() {
+            let header = entry.header();
+            for hash in hole::links(header) {
+                if came.contains(&hash) || demoted.contains(&hash) {
+                    continue;
+                }
+                let held = match known.get(&hash) {
+                    Some(held) => *held,
+                    None => lsn_of(&tables.by_hash, &tables.log, self.no, &hash)?.is_some(),
+                };
+                known.insert(hash, held);
+                if !held {
+                    let awaited = (header.prev() == Some(hash)).then(|| header.author());
+                    missing.add(hash, lsn, awaited);
+                }
+            }
+        }
+        Ok(missing)
+    }
+
+    fn write(
+        &mut self,
+        writing: &mut Writing<'_>,
+        tables: &mut Tables<'_>,
+        topic: TopicId,
+    ) -> Result<(), Cause> {
+        write_rows::entries(self, tables)?;
+        for (_, entry) in self.stored().collect::<Vec<_>>() {
+            self.point.set.insert(&entry.hash());
+        }
+        self.write_frontier(tables)?;
+        let index = match writing.store.index(self.no, self.point.version) {
+            Some(index) => index,
+            None => OrderIndex::load(&tables.chunk, self.no)?.into(),
+        };
+        let mut added: Vec<Item> = self
+            .stored()
+            .map(|(_, entry)| osier_proto::range_item(&entry.order_key()))
+            .collect();
+        added.sort_unstable();
+        let mut index = index.edit(tables, self.no, &added, &[])?;
+        let stored: Vec<_> = self.stored().collect();
+        for projection in writing.store.projections() {
+            projection.stored(writing.txn, topic, &stored)?;
+        }
+        let stale = self.stale(tables)?;
+        if !stale.is_empty() {
+            let authors = &mut self.authors;
+            let (no, point) = (self.no, &mut self.point);
+            index = drop_entries(writing, tables, topic, no, point, authors, &index, &stale)?;
+        }
+        self.write_authors(tables)?;
+        self.point.version += 1;
+        point::write(tables, self.no, &self.point)?;
+        assert_eq!(
+            index.total().count,
+            self.point.set.count(),
+            "the order holds every entry"
+        );
+        writing
+            .indexes
+            .insert(self.no, (self.point.version, Some(index.into())));
+        Ok(())
+    }
+
+    /// Below the floor only tips are held: those that no longer are go with the same transaction.
+    fn stale(&self, tables: &Tables<'_>) -> Result<Vec<Lsn>, Cause> {
+        let Some(floor) = self.point.floor else {
+            return Ok(Vec::new());
+        };
+        let mut stale = Vec::new();
+        for (_, _, hash) in &self.demoted {
+            let lsn = lsn_of(&tables.by_hash, &tables.log, self.no, hash)?;
+            let lsn = lsn.ok_or(Cause::damaged("a tip that is not held"))?;
+            let row = tables.log.get(&key::log(self.no, lsn))?;
+            let row = row.ok_or(Cause::damaged("a log row that an index names"))?;
+            let (header, hash) = crate::log::decode_head(row.value())?;
+            if key::place(&OrderKey {
+                time: header.time(),
+                hash,
+            }) < floor
+            {
+                stale.push(lsn);
+            }
+        }
+        Ok(stale)
+    }
+
+    fn write_frontier(&mut self, tables: &mut Tables<'_>) -> Result<(), Cause> {
+        let leaves: Vec<_> = self
+            .authors
+            .iter()
+            .filter_map(|(who, author)| author.leaf(*who))
+            .collect();
+        if leaves.is_empty() {
+            return Ok(());
+        }
+        let mut tree = FrontierTree {
+            no: self.no,
+            table: &mut tables.frontier,
+            head: &tables.head,
+        };
+        let (authors, state) = tree.update(self.point.authors, &leaves)?;
+        (self.point.authors, self.point.state) = (authors, state);
+        Ok(())
+    }
+
+    fn write_authors(&self, tables: &mut Tables<'_>) -> Result<(), Cause> {
+        for (who, author) in self
+            .authors
+            .iter()
+            .filter(|(_, author)| author.is_changed())
+        {
+            assert!(
+                !author.row.tips.is_empty(),
+                "an author with entries has a tip"
+            );
+            tables
+                .head
+                .insert(&key::node(self.no, who), author.row.encode().as_slice())?;
+        }
+        Ok(())
+    }
+
+    fn report(
+        self,
+        writing: &Writing<'_>,
+        forked: Vec<Forked>,
+        closed: Vec<EntryHash>,
+    ) -> CommittedTopic {
+        let fates = self.entries.iter().zip(&self.fates);
+        CommittedTopic {
+            entries: fates
+                .map(|(entry, fate)| (entry.hash(), fate.expect("every entry has a fate")))
+                .collect(),
+            forked,
+            closed,
+            summary: self.point.summary(),
+            point: StorePoint {
+                store: writing.store.id(),
+                last: self.point.last,
+                pruned: self.point.pruned,
+            },
+            hole_count: self.point.holes,
+        }
+    }
+}
+
+fn last_place(tables: &Tables<'_>, no: TopicNo) -> Result<Option<OrderKey>, Cause> {
+    let (from, to) = (order_index::lowest(no), order_index::highest(no));
+    let last = tables
+        .order
+        .range::<&[u8; 44]>(&from..=&to)?
+        .next_back()
+        .transpose()?;
+    Ok(last.map(|(key, _)| key::order_of(key.value())))
+}
+
+/// The seq of a held entry.
+fn seq_of(tables: &Tables<'_>, no: TopicNo, hash: &EntryHash) -> Result<Option<Seq>, Cause> {
+    let Some(lsn) = lsn_of(&tables.by_hash, &tables.log, no, hash)? else {
+        return Ok(None);
+    };
+    let row = tables.log.get(&key::log(no, lsn))?;
+    let row = row.ok_or(Cause::damaged("a log row that an index names"))?;
+    Ok(Some(crate::log::decode_head(row.value())?.0.seq()))
+}
+
+/// A held entry of an author at a seq.
+fn twin_of(
+    tables: &Tables<'_>,
+    no: TopicNo,
+    author: &Author,
+    seq: Seq,
+) -> Result<Option<EntryHash>, Cause> {
+    let from = key::chain(no, author.row.number, seq.get(), Lsn::START);
+    let to = key::chain(no, author.row.number, seq.get(), Lsn::new(u64::MAX));
+    let Some(row) = tables
+        .chain
+        .range::<&[u8; 24]>(&from..=&to)?
+        .next()
+        .transpose()?
+    else {
+        return Ok(None);
+    };
+    let (_, lsn) = key::seq_lsn_of_chain(row.0.value());
+    let row = tables.log.get(&key::log(no, lsn))?;
+    let row = row.ok_or(Cause::damaged("a log row that the chain names"))?;
+    Ok(Some(crate::log::hash(row.value())?))
+}

@@ -1,0 +1,213 @@
+//! The order of one snapshot, as the storage that negentropy walks.
+
+use std::{
+    ops::Range,
+    sync::{Arc, OnceLock},
+};
+
+use osier_proto::ViewError;
+use osier_reconcile::{Bound, Item, Storage, Sum, Summary};
+use redb::ReadOnlyTable;
+
+use crate::{
+    error::Cause,
+    key::TopicNo,
+    order_index::{Found, OrderIndex, bounds, highest, item_of},
+};
+
+const DOING: &str = "reading the order of entries";
+
+type OrderTable = ReadOnlyTable<&'static [u8; 44], ()>;
+type ChunkTable = ReadOnlyTable<&'static [u8; 44], &'static [u8; 36]>;
+
+/// Ranks and sums over one snapshot of a topic.
+pub(crate) struct OrderView {
+    no: Option<TopicNo>,
+    order: OrderTable,
+    chunk: ChunkTable,
+    index: OnceLock<Arc<OrderIndex>>,
+}
+
+impl OrderView {
+    /// The order of a topic; an unknown topic has no number and no entries.
+    pub(crate) fn new(
+        no: Option<TopicNo>,
+        order: OrderTable,
+        chunk: ChunkTable,
+        index: Option<Arc<OrderIndex>>,
+    ) -> Self {
+        let cell = OnceLock::new();
+        if let Some(index) = index {
+            let _ = cell.set(index);
+        }
+        Self {
+            no,
+            order,
+            chunk,
+            index: cell,
+        }
+    }
+
+    /// The chunks; read from the snapshot when nobody had them.
+    pub(crate) fn index(&self) -> Result<&Arc<OrderIndex>, Cause> {
+        if let Some(index) = self.index.get() {
+            return Ok(index);
+        }
+        let loaded = match self.no {
+            Some(no) => OrderIndex::load(&self.chunk, no)?,
+            None => OrderIndex::default(),
+        };
+        Ok(self.index.get_or_init(|| Arc::new(loaded)))
+    }
+
+    /// The index, if it has been read.
+    pub(crate) fn loaded(&self) -> Option<&Arc<OrderIndex>> {
+        self.index.get()
+    }
+
+    /// Everything below a rank.
+    fn before(&self, rank: u64) -> Result<Summary, Cause> {
+        let index = self.index()?;
+        let Some(found) = index.at_rank(rank) else {
+            return Ok(index.total());
+        };
+        let inside = rank - found.before.count;
+        let mut sum = Sum::ZERO;
+        if inside * 2 <= found.chunk.sum.count {
+            self.walk(&found, |items| add(items.take(count(inside)), &mut sum))?;
+            return Ok(found.before + Summary { count: inside, sum });
+        }
+        let behind = found.chunk.sum.count - inside;
+        self.walk(&found, |items| {
+            add(items.rev().take(count(behind)), &mut sum)
+        })?;
+        Ok(found.before + found.chunk.sum - Summary { count: behind, sum })
+    }
+
+    fn walk<T>(
+        &self,
+        found: &Found,
+        read: impl FnOnce(redb::Range<'static, &'static [u8; 44], ()>) -> Result<T, Cause>,
+    ) -> Result<T, Cause> {
+        let no = self.no.expect("a topic without a number has no chunk");
+        let (from, to) = bounds(no, found);
+        read(self.order.range::<&[u8; 44]>(&from..&to)?)
+    }
+
+    fn item_at(&self, rank: u64) -> Result<Item, Cause> {
+        let found = self.index()?.at_rank(rank);
+        let found = found.ok_or(Cause::damaged("a rank past the end of the order"))?;
+        let inside = count(rank - found.before.count);
+        let item = self.walk(&found, |mut items| {
+            items.nth(inside).transpose().map_err(Cause::from)
+        })?;
+        item.map(|(key, _)| item_of(key.value())).ok_or(short())
+    }
+
+    fn each(&self, ranks: Range<u64>, each: &mut dyn FnMut(Item)) -> Result<(), Cause> {
+        let (Some(found), Some(no)) = (self.index()?.at_rank(ranks.start), self.no) else {
+            return Ok(());
+        };
+        let (from, _) = bounds(no, &found);
+        let skip = count(ranks.start - found.before.count);
+        let wanted = ranks.end.saturating_sub(ranks.start);
+        let mut given = 0;
+        for row in self
+            .order
+            .range::<&[u8; 44]>(&from..&highest(no))?
+            .skip(skip)
+            .take(count(wanted))
+        {
+            each(item_of(row?.0.value()));
+            given += 1;
+        }
+        let there = self.index()?.total().count.min(ranks.end) - ranks.start;
+        if given == there.min(wanted) {
+            Ok(())
+        } else {
+            Err(short())
+        }
+    }
+
+    fn below(&self, bound: &Bound) -> Result<u64, Cause> {
+        let index = self.index()?;
+        let Some(found) = index.find(&bound.floor()) else {
+            return Ok(0);
+        };
+        let mut inside = 0;
+        self.walk(&found, |items| {
+            for row in items {
+                if !item_of(row?.0.value()).is_below(bound) {
+                    break;
+                }
+                inside += 1;
+            }
+            Ok(())
+        })?;
+        Ok(found.before.count + inside)
+    }
+}
+
+fn add<K: AsKey>(items: impl Iterator<Item = K>, sum: &mut Sum) -> Result<(), Cause> {
+    for item in items {
+        *sum += Sum::from_le_bytes(&item.id()?);
+    }
+    Ok(())
+}
+
+/// A row of the order, or why it could not be read.
+trait AsKey {
+    fn id(self) -> Result<[u8; 32], Cause>;
+}
+
+impl AsKey
+    for Result<
+        (
+            redb::AccessGuard<'static, &'static [u8; 44]>,
+            redb::AccessGuard<'static, ()>,
+        ),
+        redb::StorageError,
+    >
+{
+    fn id(self) -> Result<[u8; 32], Cause> {
+        Ok(item_of(self?.0.value()).id)
+    }
+}
+
+fn short() -> Cause {
+    Cause::damaged("the order of entries is shorter than its chunks say: it")
+}
+
+/// Ranks fit memory addresses wherever the entries fit the disk.
+fn count(rank: u64) -> usize {
+    usize::try_from(rank).unwrap_or(usize::MAX)
+}
+
+impl Storage for OrderView {
+    type Error = ViewError;
+
+    fn len(&self) -> Result<u64, ViewError> {
+        Ok(self
+            .index()
+            .map_err(|cause| cause.view(DOING))?
+            .total()
+            .count)
+    }
+
+    fn summary(&self, ranks: Range<u64>) -> Result<Summary, ViewError> {
+        let read = || Ok::<_, Cause>(self.before(ranks.end)? - self.before(ranks.start)?);
+        read().map_err(|cause| cause.view(DOING))
+    }
+
+    fn at(&self, rank: u64) -> Result<Item, ViewError> {
+        self.item_at(rank).map_err(|cause| cause.view(DOING))
+    }
+
+    fn items(&self, ranks: Range<u64>, each: &mut dyn FnMut(Item)) -> Result<(), ViewError> {
+        self.each(ranks, each).map_err(|cause| cause.view(DOING))
+    }
+
+    fn rank(&self, bound: &Bound) -> Result<u64, ViewError> {
+        self.below(bound).map_err(|cause| cause.view(DOING))
+    }
+}

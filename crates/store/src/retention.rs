@@ -1,0 +1,272 @@
+//! Rings: how much history a topic keeps, and what is removed (`STO-12`, `STO-13`).
+//!
+//! The floor is a place in the range order. At or above it everything that was ever stored is
+//! held; below it only the authors' tips are, so that the state hash of a ring and of an archive
+//! that agree are the same. The floor never goes down: to keep more again, leave the topic and
+//! join it anew.
+
+use std::collections::BTreeMap;
+
+use osier_core::{EntryHash, OrderKey, Timestamp, TopicId};
+use osier_proto::{Lsn, Summary};
+use osier_reconcile::Bound;
+use redb::ReadableTable;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    author::Author,
+    drop::drop_entries,
+    error::{Cause, StoreError},
+    key::{self, TopicNo},
+    log,
+    lookup::lsn_of,
+    order_index::{self, OrderIndex},
+    point,
+    row::Point,
+    schema::Tables,
+    store::{Store, Writing},
+    topic,
+};
+
+/// Entries dated more than this many milliseconds after the present do not count towards a number
+/// of entries to keep: an author with a wrong clock must not push honest entries out.
+pub const FUTURE_SLACK_MS: u64 = 10 * 60 * 1000;
+
+/// Entries removed in one transaction: a prune of a long history must not hold up the entries that
+/// wait for the writer for more than a moment. Over it: more transactions follow.
+const PRUNE_STEP_ENTRIES: usize = 16_384;
+
+/// How much history a topic keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Retention {
+    /// Everything.
+    All,
+    /// The newest entries in range order.
+    Newest {
+        /// How many; tips below the floor and entries from the future come on top.
+        entries: u64,
+    },
+    /// Entries not older than this by their authors' clocks.
+    Within {
+        /// Milliseconds.
+        ms: u64,
+    },
+}
+
+/// What a prune did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PruneReport {
+    /// Entries removed.
+    pub removed: u64,
+    /// The floor after it; none while nothing has ever been removed.
+    pub floor: Option<OrderKey>,
+    /// The topic after it.
+    pub summary: Summary,
+}
+
+impl Store {
+    /// Removes what the topic's retention does not keep. Snapshots taken before are not touched.
+    ///
+    /// # Errors
+    /// Our disk is at fault.
+    pub fn prune(&self, topic: TopicId, now_ms: u64) -> Result<PruneReport, StoreError> {
+        let mut removed = 0;
+        loop {
+            let step = self.write("prune", |writing| prune_step(writing, topic, now_ms))?;
+            removed += step.removed;
+            if step.done {
+                let Point { floor, .. } = step.point;
+                return Ok(PruneReport {
+                    removed,
+                    floor,
+                    summary: step.point.summary(),
+                });
+            }
+        }
+    }
+}
+
+struct Step {
+    removed: u64,
+    done: bool,
+    point: Point,
+}
+
+fn prune_step(writing: &mut Writing<'_>, topic: TopicId, now_ms: u64) -> Result<Step, Cause> {
+    let mut tables = Tables::open(writing.txn)?;
+    let none = |point| {
+        Ok(Step {
+            removed: 0,
+            done: true,
+            point,
+        })
+    };
+    let Some(no) = topic::number(&tables.topic_number, &topic)? else {
+        return none(Point::empty());
+    };
+    let mut point = point::read(&tables.point, no)?;
+    let index = match writing.store.index(no, point.version) {
+        Some(index) => index,
+        None => OrderIndex::load(&tables.chunk, no)?.into(),
+    };
+    let record = topic::record(&tables.topic, no)?;
+    let retention = record.map_or(Retention::All, |record| record.retention);
+    let Some(wanted) = wanted_floor(retention, &tables, no, &index, now_ms)? else {
+        return none(point);
+    };
+    if point.floor.is_some_and(|floor| wanted <= floor) {
+        return none(point);
+    }
+    let mut authors = BTreeMap::new();
+    let sweep = sweep(&tables, no, point.floor, &wanted, &mut authors)?;
+    if sweep.places.is_empty() && sweep.next.is_none() {
+        return none(point);
+    }
+    // Whole up to the first entry that this step has not looked at.
+    point.floor = Some(sweep.next.unwrap_or(wanted));
+    let index = drop_entries(
+        writing,
+        &mut tables,
+        topic,
+        no,
+        &mut point,
+        &mut authors,
+        &index,
+        &sweep.places,
+    )?;
+    for (who, author) in authors.iter().filter(|(_, author)| author.is_changed()) {
+        tables
+            .head
+            .insert(&key::node(no, who), author.row.encode().as_slice())?;
+    }
+    point.version += 1;
+    point::write(&mut tables, no, &point)?;
+    assert_eq!(
+        index.total().count,
+        point.set.count(),
+        "the order holds every entry"
+    );
+    writing
+        .indexes
+        .insert(no, (point.version, Some(index.into())));
+    let removed = sweep.places.len() as u64;
+    Ok(Step {
+        removed,
+        done: sweep.next.is_none(),
+        point,
+    })
+}
+
+/// Where the floor should be; none for "as it is".
+fn wanted_floor(
+    retention: Retention,
+    tables: &Tables<'_>,
+    no: TopicNo,
+    index: &OrderIndex,
+    now_ms: u64,
+) -> Result<Option<OrderKey>, Cause> {
+    match retention {
+        Retention::All => Ok(None),
+        Retention::Within { ms } => {
+            let time = Timestamp::from_millis(now_ms.saturating_sub(ms));
+            Ok(Some(OrderKey {
+                time,
+                hash: EntryHash::MIN,
+            }))
+        }
+        Retention::Newest { entries } => {
+            let end = now_ms.saturating_add(FUTURE_SLACK_MS).saturating_add(1);
+            let countable = rank(tables, no, index, &Bound::at_time(end))?;
+            match countable.checked_sub(entries) {
+                None | Some(0) => Ok(None),
+                Some(rank) if rank == index.total().count => Ok(Some(after_last(tables, no)?)),
+                Some(rank) => place_at(tables, no, index, rank).map(Some),
+            }
+        }
+    }
+}
+
+fn rank(tables: &Tables<'_>, no: TopicNo, index: &OrderIndex, bound: &Bound) -> Result<u64, Cause> {
+    let Some(found) = index.find(&bound.floor()) else {
+        return Ok(0);
+    };
+    let items = order_index::items_of(&tables.order, no, &found)?;
+    let inside = items.partition_point(|item| item.is_below(bound)) as u64;
+    Ok(found.before.count + inside)
+}
+
+fn place_at(
+    tables: &Tables<'_>,
+    no: TopicNo,
+    index: &OrderIndex,
+    rank: u64,
+) -> Result<OrderKey, Cause> {
+    const WHAT: &str = "a rank of the order";
+    let found = index.at_rank(rank).ok_or(Cause::damaged(WHAT))?;
+    let items = order_index::items_of(&tables.order, no, &found)?;
+    let inside = usize::try_from(rank - found.before.count).unwrap_or(usize::MAX);
+    let item = items.get(inside).ok_or(Cause::damaged(WHAT))?;
+    Ok(OrderKey {
+        time: Timestamp::from_millis(item.time),
+        hash: EntryHash::from_bytes(item.id),
+    })
+}
+
+/// Keep no entry at all: the floor lies above the last.
+fn after_last(tables: &Tables<'_>, no: TopicNo) -> Result<OrderKey, Cause> {
+    let (from, to) = (order_index::lowest(no), order_index::highest(no));
+    let last = tables
+        .order
+        .range::<&[u8; 44]>(&from..=&to)?
+        .next_back()
+        .transpose()?;
+    let last = last.map_or(OrderKey::MIN, |(key, _)| key::order_of(key.value()));
+    let time = Timestamp::from_millis(last.time.as_millis().saturating_add(1));
+    Ok(OrderKey {
+        time,
+        hash: EntryHash::MIN,
+    })
+}
+
+/// What one step removes.
+struct Sweep {
+    places: Vec<Lsn>,
+    /// The first entry not looked at; none when all below the wanted floor were.
+    next: Option<OrderKey>,
+}
+
+/// Entries from the old floor to the wanted one that are not tips, at most a step's worth. Those
+/// below the old floor are tips: the commit path removes them when they no longer are.
+fn sweep(
+    tables: &Tables<'_>,
+    no: TopicNo,
+    floor: Option<OrderKey>,
+    wanted: &OrderKey,
+    authors: &mut BTreeMap<osier_core::NodeId, Author>,
+) -> Result<Sweep, Cause> {
+    let from = floor.map_or(order_index::lowest(no), |floor| key::order(no, &floor));
+    let to = key::order(no, wanted);
+    let mut places = Vec::new();
+    for row in tables.order.range::<&[u8; 44]>(&from..&to)? {
+        let place = key::order_of(row?.0.value());
+        if places.len() >= PRUNE_STEP_ENTRIES {
+            return Ok(Sweep {
+                places,
+                next: Some(place),
+            });
+        }
+        let lsn = lsn_of(&tables.by_hash, &tables.log, no, &place.hash)?;
+        let lsn = lsn.ok_or(Cause::damaged("an entry that the order names"))?;
+        let row = tables.log.get(&key::log(no, lsn))?;
+        let row = row.ok_or(Cause::damaged("a log row that an index names"))?;
+        let (header, hash) = log::decode_head(row.value())?;
+        let who = header.author();
+        if !authors.contains_key(&who) {
+            authors.insert(who, Author::load(&tables.head, no, &who)?);
+        }
+        if !authors[&who].has_tip(no, &tables.tip, header.seq(), &hash)? {
+            places.push(lsn);
+        }
+    }
+    Ok(Sweep { places, next: None })
+}
