@@ -30,8 +30,8 @@ impl StateHash {
     }
 }
 
-/// An author's tips (`ENT-15`): entries of the author that no held entry of the author names as `prev`,
-/// sorted by (seq, hash). One for an honest author, more after a fork or above a gap.
+/// An author's tips (`ENT-15`): entries of the author that no held entry of the author names as
+/// `prev`, sorted by (seq, hash). One for an honest author, more after a fork or above a gap.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuthorTips {
     /// Whose.

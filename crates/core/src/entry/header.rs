@@ -12,7 +12,7 @@ use crate::{
 /// The only header version so far.
 pub(super) const VERSION: u8 = 1;
 
-/// Position in an author's chain in one topic: 1, 2, 3 …
+/// Position in an author's chain in one topic: 1, 2, 3 ...
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Seq(u64);
 

@@ -12,7 +12,7 @@ use crate::support::{Fields, File, hex, sized, unannotated};
 
 const SECRET: [u8; 32] = [1; 32];
 const ABOUT: &[&str] = &[
-    "Envelopes (specs/02-envelope.md) around a test's payload: number (varint), text (sized), under",
+    "Envelopes (specs/02-envelope.md) around a payload: number (varint), text (sized), under",
     "the context of gossip. hex: one line a field, hex and then its name. yay: what it says; it is",
     "written again the same. nay: why it is refused. The signer's secret key is 01 32 times.",
     "contexts: every context string with the derived-key BLAKE3 hash of the three bytes 'abc'.",
