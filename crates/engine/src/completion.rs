@@ -46,8 +46,11 @@ pub(crate) struct Completion {
     pub(crate) behind: Option<Behind>,
     /// Up to where history hung together before the present round.
     held_before: Held,
-    /// Since when no trusted provider can be reached.
-    alone_since: Option<Instant>,
+    /// When the present search for providers began: at the start, or when the last trusted provider
+    /// that could be reached left (`POL-15`).
+    search_since: Instant,
+    /// Whether a trusted provider can be reached.
+    accompanied: bool,
     /// Holes that the last synced session accounted for, or that have been looked into.
     pub(crate) holes_accepted: u64,
 }
@@ -58,7 +61,8 @@ impl Completion {
             told: Told::Syncing,
             behind: None,
             held_before: held,
-            alone_since: Some(opened),
+            search_since: opened,
+            accompanied: false,
             holes_accepted: 0,
         }
     }
@@ -123,9 +127,7 @@ impl Topic {
             trusted_archive,
             held: self.completion.held_before,
         };
-        let alone = self.completion.alone_since;
-        let over = alone.is_some_and(|since| now.since(since) >= NO_PROVIDER_AFTER);
-        let search = if over { Search::Over } else { Search::Looking };
+        let search = Search::at(self.completion.search_since, now);
         Facts {
             providers,
             me,
@@ -137,7 +139,7 @@ impl Topic {
 impl Engine {
     /// Facts have changed: judge them, tell what is new, ask who is to be asked.
     pub(crate) fn reconsider(&mut self, id: TopicId, now: Now) {
-        self.note_alone(id, now);
+        self.note_search(id, now);
         let Some(topic) = self.topics.get(&id) else {
             return;
         };
@@ -147,16 +149,15 @@ impl Engine {
         self.ask_more(id, now);
     }
 
-    /// Keeps the time since when no trusted provider can be reached.
-    fn note_alone(&mut self, id: TopicId, now: Now) {
+    /// Begins the search for providers afresh when the last one that could be reached has left.
+    fn note_search(&mut self, id: TopicId, now: Now) {
         let Some(topic) = self.topics.get_mut(&id) else {
             return;
         };
-        if topic.has_trusted_connected() {
-            topic.completion.alone_since = None;
-            self.schedule.cancel(Timer::NoProvider(id));
-        } else if topic.completion.alone_since.is_none() {
-            topic.completion.alone_since = Some(now.at);
+        let was = topic.completion.accompanied;
+        topic.completion.accompanied = topic.has_trusted_connected();
+        if was && !topic.completion.accompanied {
+            topic.completion.search_since = now.at;
             self.schedule
                 .set(Timer::NoProvider(id), now.at.after(NO_PROVIDER_AFTER));
         }

@@ -51,4 +51,6 @@ pub use event::{
 pub use input::{
     AskId, BatchId, CommandId, DiskError, Input, SessionEvent, SessionKey, TopicReport, TopicSetup,
 };
+// The driver and the application's library name these without depending on the policy.
+pub use osier_policy::{Rank, Rule, RuleTextInvalid};
 pub use output::{CommandError, Commit, GrantSession, OpenSession, Output, Reply};
