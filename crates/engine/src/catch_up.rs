@@ -1,4 +1,4 @@
-//! Being behind: how it is known, and the session that catches up (`CMP-33`).
+//! Being behind: how it is known, and the session that catches up (`CMP-33`, `GOS-8`).
 //!
 //! Gossip reorders, so a gap or a foreign watermark often mends itself within a round trip. Such a
 //! hint is only looked at again after a settling time; what then still stands is a reason to be

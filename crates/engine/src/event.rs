@@ -21,7 +21,7 @@ pub enum SyncEvent {
         /// Whether they were caught up on or came live.
         phase: EntryPhase,
     },
-    /// A session with a provider has begun. It has exactly one end: `SyncEnded`.
+    /// A session with a provider has begun. It has exactly one end: `SyncEnded` (`CMP-32`).
     SyncStarted {
         /// With whom.
         provider: NodeId,
@@ -65,7 +65,8 @@ pub enum SyncEvent {
         /// Trusted, connected providers whose outcome is still open.
         still_pending: u32,
     },
-    /// No trusted provider is left that could complete history. Recovery later begins afresh.
+    /// No trusted provider is left that could complete history. Recovery later begins afresh
+    /// (`CMP-34`).
     HistorySyncFailed {
         /// Why, for each provider; empty when there is none at all.
         reasons: Vec<(NodeId, DegradedReason)>,
@@ -113,7 +114,8 @@ pub enum SyncEvent {
         /// Which.
         provider: NodeId,
     },
-    /// This watcher was too slow for the events between; the state that follows sums them up.
+    /// This watcher was too slow for the events between; the state that follows sums them up
+    /// (`CMP-35`).
     Lagged {
         /// How many events were left out. Entries never are.
         missed: u64,

@@ -1,4 +1,4 @@
-//! Gossip: hints out, hints in. Whatever must arrive goes over a session.
+//! Gossip: hints out, hints in (`GOS-3`). Whatever must arrive goes over a session.
 
 use osier_core::{Entry, NodeId, SignedEntry, TopicId, Verified, WireEntry, authenticate};
 use osier_policy::Outcome;
