@@ -1,0 +1,56 @@
+//! Agreement: equal state hashes exactly where tips are equal, and the same set whatever the order
+//! in which it came.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use osier_core::{AuthorTips, Head, NodeId, OrderKey, StateHash, state_hash};
+use osier_proto::Source;
+
+use crate::{event::NodeIndex, world::World};
+
+/// How nodes of a core differ; none if they do not.
+pub(crate) fn differ(world: &World, members: &[NodeIndex], topic: usize) -> Option<String> {
+    let (first, rest) = members.split_first()?;
+    let id = world.topic(topic);
+    let (state, tips) = standing(world, *first, topic);
+    for node in rest {
+        let (their_state, their_tips) = standing(world, *node, topic);
+        if (their_state == state) != (their_tips == tips) {
+            return Some(format!("n{first} and n{node}: state hash and tips contradict"));
+        }
+        if their_state != state {
+            let (mine, theirs) = (world.checks.taken(*first, id), world.checks.taken(*node, id));
+            return Some(format!(
+                "n{first} holds {mine} entries, n{node} {theirs}, and their states differ"
+            ));
+        }
+        let floors = [*first, *node].map(|n| world.checks.floor(n, id).unwrap_or(OrderKey::MIN));
+        let floor = floors[0].max(floors[1]);
+        let above = |node| -> BTreeSet<_> {
+            let held = world.checks.held(node, id);
+            held.into_iter().filter(|(key, _)| *key >= floor).collect()
+        };
+        let (ours, theirs) = (above(*first), above(*node));
+        if ours != theirs {
+            let only = ours.symmetric_difference(&theirs).count();
+            return Some(format!(
+                "n{first} and n{node} have one state and {only} entries that only one holds"
+            ));
+        }
+    }
+    None
+}
+
+/// A node's state hash, and its tips; the hash is made again from the tips the slow way.
+fn standing(world: &World, node: NodeIndex, topic: usize) -> (StateHash, Vec<Head>) {
+    let view = world.nodes[node].vault.store.view(world.topic(topic)).expect("memory is read");
+    let heads = view.heads(None, usize::MAX).expect("memory is read");
+    let mut authors: BTreeMap<NodeId, Vec<_>> = BTreeMap::new();
+    for head in &heads {
+        authors.entry(head.author).or_default().push((head.seq, head.hash));
+    }
+    let authors: Vec<AuthorTips> =
+        authors.into_iter().map(|(author, tips)| AuthorTips { author, tips }).collect();
+    assert_eq!(state_hash(&authors), view.summary().state, "a state hash is made of tips");
+    (view.summary().state, heads)
+}

@@ -1,0 +1,154 @@
+//! Safety of the disk: what was acknowledged stays, logs only grow, queues are bounded.
+
+use std::collections::BTreeMap;
+
+use osier_core::{EntryHash, OrderKey, TopicId};
+use osier_engine::{CommandError, CommandId, Commit, Reply};
+use osier_proto::{Lsn, Source, Summary};
+
+use super::{Checks, Violation};
+use crate::{clock::Time, disk::{Outcomes, Vault}, event::NodeIndex};
+
+/// Commits that may wait for a disk: far more means that something spins.
+const DISK_QUEUE_MAX: usize = 20_000;
+
+impl Checks {
+    /// A transaction is on disk.
+    pub(crate) fn stored(
+        &mut self,
+        now: Time,
+        node: NodeIndex,
+        commits: &[Commit],
+        results: &Outcomes,
+    ) {
+        let mut headers: BTreeMap<EntryHash, (OrderKey, Option<EntryHash>)> = BTreeMap::new();
+        for entry in commits.iter().flat_map(|commit| &commit.entries) {
+            headers.insert(entry.hash(), (entry.order_key(), entry.header().prev()));
+        }
+        let reports = results.iter().filter_map(|(_, result)| result.as_ref().ok());
+        let mut appended: BTreeMap<TopicId, Vec<(Lsn, EntryHash)>> = BTreeMap::new();
+        for report in reports.flatten() {
+            appended.entry(report.topic).or_default().extend(&report.appended);
+        }
+        self.check_order(now, node, &headers, results);
+        for (topic, mut new) in appended {
+            new.sort_unstable();
+            let holdings = self.holdings.entry((node, topic)).or_default();
+            let mut wrong = None;
+            for (lsn, hash) in &new {
+                if *lsn <= holdings.last || holdings.at.contains_key(hash) {
+                    wrong = Some(format!("n{node}: {hash:?} is stored twice or out of order"));
+                }
+                holdings.last = *lsn;
+                holdings.log.push((*hash, headers[hash].0));
+                holdings.at.insert(*hash, *lsn);
+            }
+            if let Some(what) = wrong {
+                self.fail(now, what);
+            }
+        }
+    }
+
+    /// CMP-30: of entries that come in one batch, a predecessor is told before its successor.
+    fn check_order(
+        &mut self,
+        now: Time,
+        node: NodeIndex,
+        headers: &BTreeMap<EntryHash, (OrderKey, Option<EntryHash>)>,
+        results: &Outcomes,
+    ) {
+        let reports = results.iter().filter_map(|(_, result)| result.as_ref().ok());
+        for report in reports.flatten() {
+            let places: BTreeMap<EntryHash, Lsn> =
+                report.appended.iter().map(|(lsn, hash)| (*hash, *lsn)).collect();
+            let early = places.iter().find(|(hash, lsn)| {
+                let prev = headers[*hash].1.and_then(|prev| places.get(&prev));
+                prev.is_some_and(|prev| prev > *lsn)
+            });
+            if let Some((hash, _)) = early {
+                self.fail(now, format!("n{node}: {hash:?} comes before its predecessor"));
+            }
+        }
+    }
+
+    /// A ring has dropped what it does not keep.
+    pub(crate) fn pruned(&mut self, node: NodeIndex, topic: TopicId, summary: &Summary) {
+        if let osier_core::Coverage::From { floor } = summary.coverage {
+            self.holdings.entry((node, topic)).or_default().floor = Some(floor);
+        }
+    }
+
+    /// A command was given.
+    pub(crate) fn publishes(&mut self, node: NodeIndex, topic: TopicId, command: CommandId) {
+        self.published.insert((node, command), topic);
+    }
+
+    /// A command was answered: what it acknowledges is on disk, now and for good.
+    pub(crate) fn replied(
+        &mut self,
+        now: Time,
+        node: NodeIndex,
+        command: CommandId,
+        result: &Result<Reply, CommandError>,
+    ) {
+        let Some(topic) = self.published.remove(&(node, command)) else {
+            return self.fail(now, format!("n{node}: {command:?} is answered twice"));
+        };
+        let Ok(Reply::Published(hashes)) = result else {
+            return;
+        };
+        for hash in hashes {
+            if !self.has(node, topic, hash) {
+                self.fail(now, format!("n{node}: {hash:?} is acknowledged and not on disk"));
+            }
+        }
+        self.acknowledged.entry((node, topic)).or_default().extend(hashes);
+    }
+
+    /// Commands of a node that have had no answer.
+    pub(crate) fn unanswered(&self, node: NodeIndex) -> usize {
+        self.published.keys().filter(|(of, _)| *of == node).count()
+    }
+
+    /// A node starts: its disk must hold what it took before.
+    pub(crate) fn started(&mut self, now: Time, node: NodeIndex, vault: &Vault) {
+        let mut wrong = Vec::new();
+        for ((of, topic), holdings) in &self.holdings {
+            if *of != node {
+                continue;
+            }
+            let view = vault.store.view(*topic).expect("memory can be read");
+            let floor = holdings.floor.unwrap_or(OrderKey::MIN);
+            let kept = holdings.log.iter().filter(|(_, key)| *key >= floor);
+            for (hash, _) in kept {
+                if !view.holds(hash).expect("memory can be read") {
+                    wrong.push(format!("n{node}: a restart has lost {hash:?}"));
+                }
+            }
+        }
+        if let Some(what) = wrong.into_iter().next() {
+            self.fail(now, what);
+        }
+    }
+
+    /// So many commits wait for a disk.
+    pub(crate) fn disk_queue(&mut self, now: Time, node: NodeIndex, len: usize) {
+        if len > DISK_QUEUE_MAX {
+            self.fail(now, format!("n{node}: {len} commits wait for the disk"));
+        }
+    }
+
+    /// Every entry acknowledged at a node must be in its log.
+    pub(crate) fn acknowledged_lost(&self, node: NodeIndex) -> Option<EntryHash> {
+        let mine = self.acknowledged.iter().filter(|((of, _), _)| *of == node);
+        mine.flat_map(|((_, topic), hashes)| hashes.iter().map(move |hash| (*topic, hash)))
+            .find(|(topic, hash)| !self.has(node, *topic, hash))
+            .map(|(_, hash)| *hash)
+    }
+}
+
+impl std::fmt::Display for Violation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "at {} ms: {}", self.at / 1_000_000, self.what)
+    }
+}

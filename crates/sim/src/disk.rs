@@ -1,0 +1,176 @@
+//! A node's disk: what waits is merged into one transaction, as by the node's disk thread; time
+//! passes between a commit and its being durable, and again until the engine knows. A crash in
+//! between loses what was not durable.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    sync::Arc,
+};
+
+use osier_core::{Entry, EntryHash, NodeId, Role, TopicId, Verified};
+use osier_engine::{BatchId, Commit, DiskError, TopicReport};
+use osier_policy::Rank;
+use osier_proto::{Lsn, Source, StoreId};
+use osier_store::{Batch, Committed, CommittedTopic, Fate, Store, TokenRow};
+
+use crate::clock::Time;
+
+/// Commits that go into one transaction at most; the node merges by size, too.
+const MERGE_MAX: usize = 256;
+
+/// What came of each commit of a transaction.
+pub(crate) type Outcomes = Vec<(BatchId, Result<Vec<TopicReport>, DiskError>)>;
+
+/// What a crash leaves.
+#[derive(Debug)]
+pub(crate) struct Vault {
+    pub(crate) store: Store,
+    /// The node's own trust list by topic.
+    pub(crate) trust: BTreeMap<(TopicId, NodeId), Option<(Rank, Role)>>,
+}
+
+/// Writes on their way.
+#[derive(Debug, Default)]
+pub(crate) struct Disk {
+    waiting: VecDeque<Commit>,
+    writing: Vec<Commit>,
+}
+
+impl Disk {
+    /// Puts a commit behind those that wait.
+    pub(crate) fn push(&mut self, commit: Commit) {
+        self.waiting.push_back(commit);
+    }
+
+    /// Starts the next transaction; false when one is under way or nothing waits.
+    pub(crate) fn start(&mut self) -> bool {
+        if !self.writing.is_empty() || self.waiting.is_empty() {
+            return false;
+        }
+        let merge = self.waiting.len().min(MERGE_MAX);
+        self.writing.extend(self.waiting.drain(..merge));
+        true
+    }
+
+    /// The transaction under way is over.
+    pub(crate) fn finish(&mut self) -> Vec<Commit> {
+        std::mem::take(&mut self.writing)
+    }
+
+    /// Commits that wait or are under way.
+    pub(crate) fn len(&self) -> usize {
+        self.waiting.len() + self.writing.len()
+    }
+}
+
+impl Vault {
+    /// An empty disk.
+    pub(crate) fn new(id: StoreId) -> Self {
+        let store = Store::in_memory(id).expect("memory does not fail");
+        Self {
+            store,
+            trust: BTreeMap::new(),
+        }
+    }
+
+    /// Where sessions take their snapshots.
+    pub(crate) fn source(&self) -> Arc<dyn Source> {
+        Arc::new(self.store.clone())
+    }
+
+    /// Writes a merge in one transaction.
+    pub(crate) fn write(&mut self, commits: &[Commit]) -> Outcomes {
+        let mut batch = Batch::new();
+        for commit in commits {
+            batch.extend(commit.entries.iter().cloned());
+            if let Some((provider, token)) = &commit.token {
+                let token = token.clone();
+                let state = osier_core::StateHash::empty();
+                batch.keep_token(commit.topic, *provider, TokenRow { token, state });
+            }
+        }
+        match self.store.commit(&batch) {
+            Ok(committed) => self.report(commits, committed),
+            Err(error) => failed(commits, &error.to_string()),
+        }
+    }
+
+    fn report(&mut self, commits: &[Commit], committed: Committed) -> Outcomes {
+        let mut fates: BTreeMap<TopicId, VecDeque<(EntryHash, Fate)>> = BTreeMap::new();
+        let mut topics = committed.topics;
+        for (topic, of_topic) in &mut topics {
+            fates.insert(*topic, std::mem::take(&mut of_topic.entries).into());
+        }
+        let mut outcomes = Vec::with_capacity(commits.len());
+        for commit in commits {
+            if let Some((node, trust)) = commit.trust {
+                self.trust.insert((commit.topic, node), trust);
+            }
+            let mut reports = Vec::new();
+            if let Some(of_topic) = topics.get_mut(&commit.topic) {
+                let queue = fates.get_mut(&commit.topic).expect("made with it");
+                let mine: Vec<_> = queue.drain(..commit.entries.len()).collect();
+                reports.push(self.topic_report(commit, of_topic, &mine));
+            }
+            outcomes.push((commit.batch, Ok(reports)));
+        }
+        outcomes
+    }
+
+    fn topic_report(
+        &self,
+        commit: &Commit,
+        of_topic: &mut CommittedTopic,
+        fates: &[(EntryHash, Fate)],
+    ) -> TopicReport {
+        let mut appended: Vec<(Lsn, EntryHash)> = fates
+            .iter()
+            .filter_map(|(hash, fate)| match fate {
+                Fate::New(lsn) => Some((*lsn, *hash)),
+                Fate::Duplicate | Fate::BelowFloor => None,
+            })
+            .collect();
+        appended.sort_unstable();
+        let new: BTreeSet<EntryHash> = appended.iter().map(|(_, hash)| *hash).collect();
+        let authors: BTreeSet<NodeId> = commit.entries.iter().map(|e| e.signer()).collect();
+        let (forked, later) = std::mem::take(&mut of_topic.forked)
+            .into_iter()
+            .partition(|fork| authors.contains(&fork.author));
+        of_topic.forked = later;
+        let forked: Vec<osier_store::Forked> = forked;
+        TopicReport {
+            topic: commit.topic,
+            appended,
+            holes_opened: self.holes_opened(commit, &new),
+            forked: forked.iter().map(|f| (f.author, f.first, f.second)).collect(),
+            summary: of_topic.summary,
+            last: of_topic.point.last,
+            holes: of_topic.hole_count,
+        }
+    }
+
+    /// New entries that name something that is not held.
+    fn holes_opened(&self, commit: &Commit, new: &BTreeSet<EntryHash>) -> u64 {
+        let view = self.store.view(commit.topic).expect("memory can be read");
+        let open = |entry: &&Verified<Entry>| {
+            let held = |hash| view.holds(&hash).expect("memory can be read");
+            new.contains(&entry.hash()) && !entry.header().links().all(held)
+        };
+        commit.entries.iter().filter(open).count() as u64
+    }
+}
+
+/// Every commit has failed alike.
+pub(crate) fn failed(commits: &[Commit], cause: &str) -> Outcomes {
+    let error = || Err(DiskError(cause.to_owned()));
+    commits.iter().map(|commit| (commit.batch, error())).collect()
+}
+
+/// A disk's temper in one run.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Temper {
+    /// Until when every write fails.
+    pub(crate) full_until: Time,
+    /// When the engine learns of the last transaction.
+    pub(crate) reported_at: Time,
+}

@@ -1,0 +1,159 @@
+//! Byzantine providers: an honest session machine behind a wrapper that bends what it sends.
+//!
+//! A liar holds its own key and its own snapshot, so it can sign anything about them; it cannot
+//! sign for others. `marker` bends what is signed at the end, `stream` bends what comes before.
+
+mod marker;
+mod stream;
+
+use bytes::Bytes;
+use osier_core::{NodeSecret, Signed};
+use osier_proto::{HistorySyncComplete, Message};
+
+use crate::dice::Dice;
+
+/// What a byzantine provider does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Lie {
+    /// Sends its marker before its entries.
+    EarlyMarker,
+    /// Leaves entries out and vouches for them.
+    Withholds,
+    /// Leaves entries out, counts only what it sent, and vouches for all.
+    WithholdsAndCounts,
+    /// Counts one entry more than it sent; the last one is right.
+    CountsOneMore,
+    /// Counts one entry less than it sent; the last one is right.
+    CountsOneLess,
+    /// Names another last entry; the count is right.
+    WrongLast,
+    /// Vouches for heads that it does not hold.
+    WrongHeads,
+    /// Vouches for another state than it announced.
+    WrongState,
+    /// Shows the marker of an earlier session.
+    Replays,
+    /// Shows a marker for another request.
+    OtherRequest,
+    /// Shows a marker for another requester.
+    OtherRequester,
+    /// Shows a marker of another session.
+    OtherSession,
+    /// Shows a marker that someone else signed.
+    OtherSigner,
+    /// Shows a marker for another topic.
+    OtherTopic,
+    /// Takes the request and never answers.
+    NeverAnswers,
+    /// Grants, sends a little and stalls.
+    Stalls,
+    /// Sends half and says that this is complete.
+    Truncates,
+    /// Sends bytes that are no frames.
+    Garbage,
+    /// Sends entries that nobody signed.
+    BentEntries,
+    /// Sends its marker twice.
+    MarkerTwice,
+}
+
+/// All of them, in the order of the knob `lie`.
+pub const ALL_LIES: [Lie; LIES] = [
+    Lie::EarlyMarker,
+    Lie::Withholds,
+    Lie::WithholdsAndCounts,
+    Lie::CountsOneMore,
+    Lie::CountsOneLess,
+    Lie::WrongLast,
+    Lie::WrongHeads,
+    Lie::WrongState,
+    Lie::Replays,
+    Lie::OtherRequest,
+    Lie::OtherRequester,
+    Lie::OtherSession,
+    Lie::OtherSigner,
+    Lie::OtherTopic,
+    Lie::NeverAnswers,
+    Lie::Stalls,
+    Lie::Truncates,
+    Lie::Garbage,
+    Lie::BentEntries,
+    Lie::MarkerTwice,
+];
+
+/// How many there are.
+pub const LIES: usize = 20;
+
+/// What goes on the wire.
+#[derive(Debug)]
+pub(crate) enum Said {
+    /// A message.
+    Message(Message),
+    /// Bytes that are none.
+    Raw(Bytes),
+}
+
+/// What a liar remembers between its sessions.
+#[derive(Debug, Default)]
+pub(crate) struct Memory {
+    marker: Option<Signed<HistorySyncComplete>>,
+}
+
+/// One session's lie.
+#[derive(Debug)]
+pub(crate) struct Telling {
+    lie: Lie,
+    secret: NodeSecret,
+    /// What is held back to be sent later.
+    held: Vec<Message>,
+    /// Entries sent so far.
+    sent: u64,
+    last: Option<osier_core::EntryHash>,
+    silent: bool,
+}
+
+impl Telling {
+    pub(crate) fn new(lie: Lie, secret: NodeSecret) -> Self {
+        Self {
+            lie,
+            secret,
+            held: Vec::new(),
+            sent: 0,
+            last: None,
+            silent: false,
+        }
+    }
+
+    /// What is said in place of what the honest machine says.
+    pub(crate) fn say(&mut self, message: Message, memory: &mut Memory, dice: &mut Dice) -> Vec<Said> {
+        if self.silent {
+            return Vec::new();
+        }
+        let bent = match self.lie {
+            Lie::EarlyMarker => self.marker_first(message),
+            Lie::Withholds
+            | Lie::WithholdsAndCounts
+            | Lie::NeverAnswers
+            | Lie::Stalls
+            | Lie::Truncates
+            | Lie::BentEntries => self.bend_stream(message, dice),
+            Lie::Garbage => return self.garbage(message, dice),
+            _ => vec![message],
+        };
+        let mut said = Vec::new();
+        for message in bent {
+            self.count(&message);
+            for message in self.bend_marker(message, memory, dice) {
+                said.push(Said::Message(message));
+            }
+        }
+        said
+    }
+
+    fn count(&mut self, message: &Message) {
+        if let Message::Entries(entries) = message {
+            self.sent += entries.entries.len() as u64;
+            self.last = entries.entries.last().map(osier_core::WireEntry::hash);
+        }
+    }
+}

@@ -1,0 +1,314 @@
+//! The world: nodes, network, gossip, disks and clocks under one queue of events.
+//!
+//! Each node is the production engine, store and session machines; the world is their driver. One
+//! event is taken at a time, and what it sets off at once is done before the next; nothing else
+//! moves. So a run is a function of its seed.
+
+mod carry;
+mod disk;
+mod fault;
+mod life;
+mod link;
+mod probe;
+mod receive;
+mod session;
+mod swarm;
+
+use std::collections::VecDeque;
+
+use osier_core::{Ticket, TopicId, TopicSecret};
+use osier_engine::{Input, SessionKey};
+use osier_proto::FailureReason;
+
+use crate::{
+    check::{Checks, Violation},
+    clock::Time,
+    dice::{Dice, Purpose},
+    disk::Temper,
+    event::{Event, NodeIndex, Queue},
+    gossip::Overlay,
+    network::Network,
+    node::{Node, NodeSpec},
+    swarm::Knobs,
+    trace::{Trace, TraceMode},
+    workload::Author,
+};
+
+/// Things set off by an event, done before the next event.
+#[derive(Debug)]
+pub(crate) enum Work {
+    /// The engine is told.
+    Tell(NodeIndex, Box<Input>),
+    /// A session may go on: it has room, input or time.
+    Drive(NodeIndex, SessionKey),
+    /// A batch of a session is durable, or is not.
+    Durable(NodeIndex, SessionKey, u64, bool),
+    /// A session is to end.
+    Cancel(NodeIndex, SessionKey, FailureReason),
+}
+
+/// Events in one run at most: a run that needs more spins.
+const EVENTS_MAX: u64 = 3_000_000;
+
+/// Draws for what is not in a module of its own.
+#[derive(Debug)]
+pub(crate) struct AllDice {
+    pub(crate) node: Dice,
+    pub(crate) disk: Dice,
+    pub(crate) liar: Dice,
+    pub(crate) fault: Dice,
+}
+
+/// A simulated world.
+#[derive(Debug)]
+pub struct World {
+    pub(crate) knobs: Knobs,
+    pub(crate) seed: u64,
+    pub(crate) now: Time,
+    pub(crate) queue: Queue,
+    pub(crate) work: VecDeque<Work>,
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) topics: Vec<Ticket>,
+    pub(crate) network: Network,
+    pub(crate) overlay: Overlay,
+    pub(crate) tempers: Vec<Temper>,
+    pub(crate) dice: AllDice,
+    pub(crate) trace: Trace,
+    pub(crate) checks: Checks,
+    pub(crate) gossip_deaf: Vec<bool>,
+    pub(crate) authors: Vec<Author>,
+    /// Whether faults are over.
+    pub(crate) calm: bool,
+    pub(crate) next_command: u64,
+    events: u64,
+}
+
+impl World {
+    /// An empty world with these parameters; everything random in it follows from the seed.
+    pub fn new(seed: u64, knobs: Knobs, mode: TraceMode) -> Self {
+        let dice = |purpose| Dice::new(seed, purpose);
+        Self {
+            network: Network::new(&knobs, dice(Purpose::Network)),
+            checks: Checks::new(&knobs),
+            knobs,
+            seed,
+            now: 0,
+            queue: Queue::default(),
+            work: VecDeque::new(),
+            nodes: Vec::new(),
+            topics: Vec::new(),
+            overlay: Overlay::default(),
+            tempers: Vec::new(),
+            dice: AllDice {
+                node: dice(Purpose::Node),
+                disk: dice(Purpose::Disk),
+                liar: dice(Purpose::Liar),
+                fault: dice(Purpose::Fault),
+            },
+            trace: Trace::new(mode),
+            gossip_deaf: Vec::new(),
+            authors: Vec::new(),
+            calm: false,
+            next_command: 0,
+            events: 0,
+        }
+    }
+
+    /// Adds a node that is not running yet. Node 0 owns every topic.
+    pub fn add_node(&mut self, spec: NodeSpec) -> NodeIndex {
+        let index = self.nodes.len();
+        let node = Node::new(index, spec, &mut self.dice.node);
+        self.checks.add_node(node.spec.lie);
+        self.nodes.push(node);
+        self.network.add_node();
+        self.tempers.push(Temper::default());
+        self.gossip_deaf.push(false);
+        index
+    }
+
+    /// Adds a topic owned by node 0, whose ticket names nodes to join through.
+    pub fn add_topic(&mut self, bootstrap: &[NodeIndex]) -> usize {
+        let index = self.topics.len();
+        let secret = TopicSecret::from_bytes(self.dice.node.bytes());
+        let name = format!("topic {index}");
+        let mut ticket = Ticket::new(self.nodes[0].id, secret, &name).expect("a short name");
+        for node in bootstrap {
+            let address = format!("sim:{node}");
+            ticket = ticket.with_address(self.nodes[*node].id, &address);
+        }
+        self.topics.push(ticket);
+        index
+    }
+
+    /// The id of a topic by its place.
+    pub fn topic(&self, index: usize) -> TopicId {
+        self.topics[index].topic()
+    }
+
+    /// The node with an id.
+    pub(crate) fn index_of(&self, id: osier_core::NodeId) -> Option<NodeIndex> {
+        self.nodes.iter().position(|node| node.id == id)
+    }
+
+    /// The virtual time.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// What has gone wrong so far; a run stops at the first.
+    pub fn violation(&self) -> Option<&Violation> {
+        self.checks.violation()
+    }
+
+    /// Number of lines of the trace, and the hash over them.
+    pub fn digest(&self) -> (u64, [u8; 32]) {
+        self.trace.digest()
+    }
+
+    /// Events handled so far.
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// Lets time pass up to an instant, or to the first violation.
+    pub fn run_until(&mut self, until: Time) {
+        self.settle();
+        while self.checks.violation().is_none() {
+            let Some((at, event)) = self.queue.take(until) else {
+                break;
+            };
+            assert!(at >= self.now, "time does not go backwards");
+            self.now = at;
+            self.events += 1;
+            if self.events > EVENTS_MAX {
+                self.checks.fail(self.now, format!("{EVENTS_MAX} events: the run spins"));
+            }
+            self.happen(event);
+            self.settle();
+            self.probe();
+        }
+        self.now = self.now.max(until);
+        self.probe();
+    }
+
+    /// Lets so much time pass.
+    pub fn run_for(&mut self, span: Time) {
+        self.run_until(self.now + span);
+    }
+
+    /// Lets time pass until something holds; false if it does not within the span.
+    pub fn run_while(&mut self, span: Time, mut goes_on: impl FnMut(&mut Self) -> bool) -> bool {
+        let until = self.now + span;
+        while self.now < until && self.checks.violation().is_none() {
+            if !goes_on(self) {
+                return true;
+            }
+            let step = (self.now + 20 * crate::clock::MS).min(until);
+            self.run_until(step);
+        }
+        !goes_on(self)
+    }
+
+    fn happen(&mut self, event: Event) {
+        match event {
+            Event::Wake { node, life } => self.wake(node, life),
+            Event::SessionWake { node, life, key } => self.session_wake(node, life, key),
+            Event::Arrive { stream, end } => self.arrive(stream, end),
+            Event::Dialed {
+                node,
+                life,
+                open,
+                tries,
+            } => self.dialed(node, life, open, tries),
+            Event::IdleOut { connection } => self.idle_out(connection),
+            Event::DiskDone { node, life } => self.disk_done(node, life),
+            Event::Reported {
+                node,
+                life,
+                results,
+            } => self.reported(node, life, results),
+            Event::Hop {
+                from,
+                to,
+                life,
+                rumour,
+            } => self.hop(from, to, life, &rumour),
+            Event::Meet {
+                node,
+                life,
+                topic,
+                with,
+            } => self.meet(node, life, topic, with),
+            Event::Lonely {
+                node,
+                life,
+                topic,
+                wait,
+            } => self.lonely(node, life, topic, wait),
+            Event::PartWays { topic, one, other } => self.part_ways(topic, one, other),
+            Event::Act(action) => self.act(action),
+        }
+    }
+
+    /// Does all that has been set off.
+    pub(crate) fn settle(&mut self) {
+        let mut steps = 0_u32;
+        while let Some(work) = self.work.pop_front() {
+            steps += 1;
+            assert!(steps < 1_000_000, "work that sets off itself for ever");
+            match work {
+                Work::Tell(node, input) => self.tell(node, *input),
+                Work::Drive(node, key) => self.drive(node, key),
+                Work::Durable(node, key, batch, ok) => self.session_durable(node, key, batch, ok),
+                Work::Cancel(node, key, reason) => self.cancel(node, key, reason),
+            }
+        }
+    }
+
+    /// Gives an engine its input and carries out what it wants.
+    fn tell(&mut self, index: NodeIndex, input: Input) {
+        let node = &mut self.nodes[index];
+        let Some(up) = node.up.as_mut() else {
+            return;
+        };
+        let now = node.clock.read(self.now);
+        self.trace.note(self.now, index, format_args!("<- {}", carry::Brief(&input)));
+        up.engine.handle(now, input);
+        let mut outputs = Vec::new();
+        while let Some(output) = up.engine.poll() {
+            outputs.push(output);
+        }
+        for output in outputs {
+            self.carry_out(index, output);
+        }
+        self.plan_wake(index);
+    }
+
+    /// Puts the engine's next deadline into the queue, unless an earlier call is there already.
+    fn plan_wake(&mut self, index: NodeIndex) {
+        let node = &mut self.nodes[index];
+        let (clock, life) = (node.clock, node.life);
+        let Some(up) = node.up.as_mut() else {
+            return;
+        };
+        let Some(at) = up.engine.deadline() else {
+            return;
+        };
+        let at = clock.when(at).max(self.now + 1);
+        if up.wake.is_none_or(|planned| at < planned || planned <= self.now) {
+            up.wake = Some(at);
+            self.queue.put(at, Event::Wake { node: index, life });
+        }
+    }
+
+    fn wake(&mut self, index: NodeIndex, life: u64) {
+        let node = &mut self.nodes[index];
+        let Some(up) = node.up.as_mut().filter(|_| node.life == life) else {
+            return;
+        };
+        if up.wake == Some(self.now) {
+            up.wake = None;
+            self.work.push_back(Work::Tell(index, Box::new(Input::Tick)));
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Carrying out what a run has planned.
+
+use bytes::Bytes;
+use osier_core::Kind;
+use osier_engine::{CommandId, Input};
+
+use super::{Work, World};
+use crate::{
+    clock::Time,
+    event::{Event, NodeIndex},
+    workload::{Action, Author},
+};
+
+impl World {
+    /// Plans something.
+    pub fn plan(&mut self, at: Time, action: Action) {
+        self.queue.put(at, Event::Act(action));
+    }
+
+    pub(crate) fn set_authors(&mut self, authors: Vec<Author>) {
+        self.authors = authors;
+    }
+
+    /// Does something now.
+    pub fn act(&mut self, action: Action) {
+        self.trace.note(self.now, 0, format_args!("** {action:?}"));
+        match action {
+            Action::Publish {
+                node,
+                topic,
+                entries,
+            } => {
+                self.publish(node, topic, entries);
+            }
+            Action::Hostile { author, to } => self.hostile(author, to),
+            Action::Start { node } if !self.is_up(node) => self.start(node),
+            Action::Crash { node, wipe, span } if self.is_up(node) && !self.calm => {
+                self.restart_in(node, span);
+                if wipe {
+                    self.wipe(node);
+                }
+            }
+            Action::Stop { node, span } if self.is_up(node) && !self.calm => {
+                self.stop(node);
+                self.plan(self.now + span, Action::Start { node });
+            }
+            Action::Cut { from, to, span } if !self.calm => {
+                self.cut(from, to);
+                self.plan(self.now + span, Action::Heal { from, to });
+            }
+            Action::Heal { from, to } if !self.calm => self.heal(from, to),
+            Action::Clog { from, to, span } if !self.calm => self.clog(from, to, span),
+            Action::Snap { one, other } if !self.calm => {
+                self.snap(one, other);
+            }
+            Action::Lag { node, span } if !self.calm => {
+                self.gossip_deaf[node] = true;
+                self.plan(self.now + span, Action::LagOver { node });
+            }
+            Action::LagOver { node } => self.lag_over(node),
+            Action::DiskFull { node, span } if !self.calm => {
+                self.tempers[node].full_until = self.now + span;
+            }
+            Action::WallJump { node, by_ms } => self.nodes[node].clock.jump_wall(by_ms),
+            _ => {}
+        }
+    }
+
+    /// A node writes so many entries in one command.
+    pub fn publish(&mut self, index: NodeIndex, topic: usize, entries: u64) -> Option<CommandId> {
+        let topic = self.topic(topic);
+        self.nodes[index].up.as_ref()?;
+        self.next_command += 1;
+        let command = CommandId(self.next_command);
+        self.checks.publishes(index, topic, command);
+        let body = |at: u64| vec![Bytes::from(format!("n{index} {command:?} {at}"))];
+        let input = Input::Publish {
+            command,
+            topic,
+            kind: Kind::APPLICATION,
+            entries: (0..entries).map(body).collect(),
+        };
+        self.work.push_back(Work::Tell(index, Box::new(input)));
+        self.settle();
+        Some(command)
+    }
+
+    fn hostile(&mut self, author: usize, to: NodeIndex) {
+        let life = self.nodes[to].life;
+        let Some(author) = self.authors.get_mut(author) else {
+            return;
+        };
+        for rumour in author.act(&mut self.dice.liar) {
+            let at = self.now + self.network.draw_delay();
+            let event = Event::Hop {
+                from: to,
+                to,
+                life,
+                rumour,
+            };
+            self.queue.put(at, event);
+        }
+    }
+
+    /// Gossip tells a node, for each of its topics, that it has dropped messages.
+    pub fn lag_over(&mut self, index: NodeIndex) {
+        self.gossip_deaf[index] = false;
+        self.tell_lagged(index);
+    }
+
+    /// The notice alone: a node that hears nothing goes on hearing nothing.
+    pub fn tell_lagged(&mut self, index: NodeIndex) {
+        for topic in self.overlay.topics_of(index) {
+            let input = Input::GossipLagged { topic };
+            self.work.push_back(Work::Tell(index, Box::new(input)));
+        }
+        self.settle();
+    }
+
+    /// From now on gossip reaches a node no more, or does again.
+    pub fn deafen(&mut self, index: NodeIndex, deaf: bool) {
+        self.gossip_deaf[index] = deaf;
+    }
+
+    /// No fault that is planned happens any more, and those under way end.
+    pub(crate) fn end_faults(&mut self) {
+        self.calm = true;
+        let nodes = self.nodes.len();
+        for from in 0..nodes {
+            for to in 0..nodes {
+                while self.network.link(from, to).cuts > 0 {
+                    self.heal(from, to);
+                }
+                self.network.link(from, to).clogged_until = self.now;
+                self.clog(from, to, 1);
+            }
+            self.tempers[from].full_until = 0;
+        }
+        self.knobs.disk_fail_pcm = 0;
+    }
+}
