@@ -22,6 +22,9 @@
 //!   |----------------------------------------->|
 //! ```
 //!
+//! The client's end comes once its marker is judged; its uploads go on, so a driver goes by
+//! [`Session::is_over`] and not by the end.
+//!
 //! Both machines are [`Session`]s: inputs and the present time in, outputs out. Control messages
 //! are pushed through [`Session::poll`], bulk is pulled with [`Session::poll_bulk`] when the
 //! stream has room.

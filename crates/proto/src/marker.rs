@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{message::Window, token::Token};
 
-/// What the provider sent. "Nothing" is a statement, not a missing value.
+/// What the provider sent (`CMP-4`). "Nothing" is a statement, not a missing value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Streamed {
     /// No entry was sent.

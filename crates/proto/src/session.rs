@@ -9,7 +9,10 @@ use crate::{fault::Fault, marker::FailureReason, message::Message, output::Sessi
 /// A driver gives every input with the present time, drains [`Session::poll`] after each, and
 /// calls [`Session::poll_bulk`] whenever the stream has room. It reads the stream only while
 /// [`Session::wants_input`], calls [`Session::on_time`] at [`Session::deadline`], and drops the
-/// machine once [`Session::is_over`]. After the end every input is ignored.
+/// machine once [`Session::is_over`]. After the end every input is ignored (`SES-14`).
+///
+/// A driver bounds what it has not written yet, and gives no message while over that bound: a peer
+/// that asks and does not read must not fill its memory.
 pub trait Session {
     /// Takes the next message of the stream.
     fn handle(&mut self, message: Message, now: Instant);

@@ -77,7 +77,7 @@ pub(super) fn choose(
     Ok(chosen)
 }
 
-/// Whether what the token says still holds in this store.
+/// Whether what the token says still holds in this store (`SES-6`).
 fn is_serviceable(point: &ResumePoint, view: &dyn View, topic: TopicId) -> bool {
     let now = view.point();
     point.store == now.store
