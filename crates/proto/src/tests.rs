@@ -1,6 +1,7 @@
 //! The machines against each other: each mode, each row of the promise's matrix that a pair of
 //! sessions can show, and random pairs.
 
+mod chaos;
 mod fault;
 mod life;
 mod marker;

@@ -13,8 +13,8 @@ use crate::{
 
 const ABOUT: &[&str] = &[
     "Resume tokens (specs/05-completion.md, CMP-20) sealed by test node 2. hex: one line a field,",
-    "hex and then its name. yay: the point in the log; it is sealed again the same. nay: not one of",
-    "this node's, whatever the reason.",
+    "hex and then its name. yay: the point in the log; it is sealed again the same. nay: not one",
+    "of this node's, whatever the reason.",
 ];
 
 /// CMP-20.
