@@ -5,7 +5,7 @@ use osier_policy::{Outcome, Phase, silent_at};
 use osier_proto::{ClientEnd, Mode};
 
 use crate::{
-    end::{Meaning, meaning},
+    end::{Again, Meaning, meaning},
     engine::{Engine, Now},
     event::{DegradedReason, SyncEvent},
     ingest::Origin,
@@ -293,12 +293,19 @@ impl Engine {
         peer.asking = None;
         let is_news = !matches!(peer.outcome, Outcome::Lost | Outcome::Silent { .. });
         let (outcome, degraded, retry) = meaning.judge(now.at);
-        if let Some(pacing) = retry {
-            let wait = peer.backoff.failed(now.at, pacing, random);
-            peer.retry_at = Some(wait);
-            self.schedule.set(Timer::Retry(id, provider), wait);
-        } else {
-            peer.backoff.up(now.at);
+        peer.retry_at = match retry {
+            Again::No => {
+                peer.backoff.up(now.at);
+                None
+            }
+            Again::Failed(pacing) => Some(peer.backoff.failed(now.at, pacing, random)),
+            Again::Soon(wait) => {
+                let spread = Duration::from_nanos(random % wait.as_nanos().max(1));
+                Some(now.at.after(wait).after(spread))
+            }
+        };
+        if let Some(at) = peer.retry_at {
+            self.schedule.set(Timer::Retry(id, provider), at);
         }
         if let Some(DegradedReason::ProviderLost { .. }) = &degraded {
             peer.link = Link::Down;

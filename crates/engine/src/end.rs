@@ -30,19 +30,26 @@ pub(crate) enum Meaning {
     Again { after_ms: u64 },
 }
 
-/// Outcome, what to tell of it, and the provider's pacing if it is to be asked again.
-type Judgement = (
-    Outcome<Drained>,
-    Option<DegradedReason>,
-    Option<Option<Duration>>,
-);
+/// When a provider is to be asked again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Again {
+    /// Not by itself: it has drained, or said that asking again will not help (`POL-20`).
+    No,
+    /// It failed: after our backoff, and not before its own pacing.
+    Failed(Option<Duration>),
+    /// It gave way: soon, and that is no failure.
+    Soon(Duration),
+}
+
+/// Outcome, what to tell of it, and when to ask again.
+type Judgement = (Outcome<Drained>, Option<DegradedReason>, Again);
 
 impl Meaning {
     pub(crate) fn judge(self, now: Instant) -> Judgement {
         match self {
-            Self::Drained(evidence) => (Outcome::Drained(Drained(*evidence)), None, None),
-            Self::Gone(told) => (Outcome::Lost, Some(told), Some(None)),
-            Self::Cut { reason, told } => (Outcome::Cut(reason), Some(told), Some(None)),
+            Self::Drained(evidence) => (Outcome::Drained(Drained(*evidence)), None, Again::No),
+            Self::Gone(told) => (Outcome::Lost, Some(told), Again::Failed(None)),
+            Self::Cut { reason, told } => (Outcome::Cut(reason), Some(told), Again::Failed(None)),
             Self::Refused {
                 reason,
                 retry_after_ms,
@@ -52,18 +59,23 @@ impl Meaning {
                 let again = retry_after_ms > 0;
                 let retry_at = again.then(|| now.after(pacing));
                 let outcome = Outcome::Refused { reason, retry_at };
-                (outcome, Some(told), Some(again.then_some(pacing)))
+                let next = if again {
+                    Again::Failed(Some(pacing))
+                } else {
+                    Again::No
+                };
+                (outcome, Some(told), next)
             }
             Self::Silent => {
                 let outcome = Outcome::Silent {
                     phase: osier_policy::Phase::Sending,
                 };
-                (outcome, Some(DegradedReason::Timeout), Some(None))
+                (outcome, Some(DegradedReason::Timeout), Again::Failed(None))
             }
             Self::Again { after_ms } => (
                 Outcome::Unasked,
                 None,
-                Some(Some(Duration::from_millis(after_ms))),
+                Again::Soon(Duration::from_millis(after_ms)),
             ),
         }
     }

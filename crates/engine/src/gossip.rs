@@ -207,7 +207,9 @@ impl Engine {
         let is = peer.is_connected();
         if up {
             // A late joiner gets no past from gossip; one that was away is asked again at once.
-            if !was && peer.asking.is_none() {
+            // So is one that did not know the topic: it takes part now.
+            let refused = matches!(peer.outcome, Outcome::Refused { .. });
+            if (!was || refused) && peer.asking.is_none() {
                 peer.retry_at = None;
                 peer.outcome = Outcome::Unasked;
             }
