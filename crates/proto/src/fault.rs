@@ -72,6 +72,9 @@ pub enum Rule {
     /// A range exchange that breaks its own rules.
     #[error("ranges: {0}")]
     Ranges(osier_reconcile::Misbehaved),
+    /// A range frame over the bound.
+    #[error("a range frame of more than 512 KiB")]
+    RangeLong,
     /// A client that lists more ids than it said it holds.
     #[error("more ids than entries")]
     RangeIds,
@@ -148,7 +151,7 @@ impl Rule {
             Self::Proof => "SES-2",
             Self::Mode => "SES-5",
             Self::HeadsForm | Self::HeadsState => "SES-7",
-            Self::Ranges(_) | Self::RangeIds => "SES-8",
+            Self::Ranges(_) | Self::RangeLong | Self::RangeIds => "SES-8",
             Self::Window => "SES-9",
             Self::BatchForm
             | Self::ForeignTopic

@@ -174,3 +174,57 @@ fn tail(view: &dyn View, ours: &[Head], theirs: &[&Head]) -> Result<Tail, ViewEr
     }
     Ok(last.map_or(Tail::Nothing, Tail::After))
 }
+
+#[cfg(test)]
+mod tests {
+    use osier_core::testing::Chain;
+
+    use super::*;
+    use crate::testing::{MemorySource, PairConfig};
+
+    /// Pages join to the whole chain, also where branches lie across their border.
+    #[test]
+    fn pages_of_a_forked_chain_join_to_the_whole() {
+        let topic = PairConfig::topic();
+        let mut chain = Chain::in_topic(3, topic);
+        let mut entries = Vec::new();
+        for at in 0..CHAIN_PAGE + 20 {
+            let mut other = chain.clone();
+            entries.push(chain.next(b"trunk"));
+            if at.is_multiple_of(7) || at + 2 > CHAIN_PAGE {
+                entries.push(other.next(b"branch"));
+            }
+        }
+        let view = MemorySource::with(1, &entries).snapshot(topic);
+        let author = entries[0].signer();
+        let (mut joined, mut rest) = (Vec::new(), Some(None));
+        while let Some(after) = rest {
+            let page = chain_page(&view, &author, after).unwrap();
+            assert!(page.hashes.len() <= CHAIN_PAGE);
+            joined.extend(page.hashes);
+            rest = page.rest.map(Some);
+        }
+        let whole = view.chain(&author, None, usize::MAX).unwrap();
+        assert_eq!(
+            joined,
+            whole.into_iter().map(|(_, hash)| hash).collect::<Vec<_>>()
+        );
+    }
+
+    /// More branches at one position than a page holds.
+    #[test]
+    fn a_page_grows_over_a_bush_of_branches() {
+        let topic = PairConfig::topic();
+        let mut trunk = Chain::in_topic(3, topic);
+        let mut entries = vec![trunk.next(b"root")];
+        for at in 0..CHAIN_PAGE + 5 {
+            entries.push(trunk.clone().next(&at.to_le_bytes()));
+        }
+        let view = MemorySource::with(1, &entries).snapshot(topic);
+        let author = entries[0].signer();
+        let first = chain_page(&view, &author, None).unwrap();
+        assert_eq!((first.hashes.len(), first.rest), (1, Some(Seq::FIRST)));
+        let bush = chain_page(&view, &author, first.rest).unwrap();
+        assert_eq!((bush.hashes.len(), bush.rest), (CHAIN_PAGE + 5, None));
+    }
+}

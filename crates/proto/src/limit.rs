@@ -71,6 +71,11 @@ pub const CHAIN_PAGE: usize = 1024;
 /// by chain.
 pub const PLAN_SORT_MAX: usize = 65_536;
 
+/// Bytes that a driver must be ready to hold unwritten for one session while it still reads. Two
+/// sides that both stopped reading for less could wait for each other for ever: the largest bulk
+/// message, a range frame and the `Want`s of one reply may wait at once.
+pub const OUTBOX_BYTES_MIN: usize = 2 * FRAME_BYTES_MAX;
+
 /// A parked marker waits this long after the last entry for what it counts, in milliseconds; then
 /// what can be named is asked for, once. Streams keep order, so nothing is on its way by then.
 pub const MARKER_PARKED_MS: u64 = 1000;
@@ -97,6 +102,13 @@ pub const GOSSIP_PAYLOAD_BYTES_MAX: usize = 4096 - 39;
 const _: () = assert!(FRAME_BYTES_MAX > osier_core::limit::ENTRY_WIRE_BYTES_MAX + 4096);
 const _: () = assert!(RANGE_FRAME_BYTES_MAX < FRAME_BYTES_MAX);
 const _: () = assert!(WANT_HASHES_MAX * 32 < FRAME_BYTES_MAX);
+const _: () = assert!(
+    BATCH_BYTES_TARGET
+        + osier_core::limit::ENTRY_WIRE_BYTES_MAX
+        + 2 * RANGE_FRAME_BYTES_MAX
+        + WANT_HASHES_MAX * 32
+        < OUTBOX_BYTES_MIN
+);
 const _: () = assert!(HEADS_MAX * 128 < FRAME_BYTES_MAX);
 const _: () =
     assert!(BATCH_BYTES_TARGET + osier_core::limit::ENTRY_WIRE_BYTES_MAX + 4096 < FRAME_BYTES_MAX);

@@ -11,8 +11,9 @@ use crate::{fault::Fault, marker::FailureReason, message::Message, output::Sessi
 /// [`Session::wants_input`], calls [`Session::on_time`] at [`Session::deadline`], and drops the
 /// machine once [`Session::is_over`]. After the end every input is ignored (`SES-14`).
 ///
-/// A driver bounds what it has not written yet, and gives no message while over that bound: a peer
-/// that asks and does not read must not fill its memory.
+/// A driver bounds what it has not written yet, and gives no message while over that bound, which
+/// is at least [`OUTBOX_BYTES_MIN`](crate::limit::OUTBOX_BYTES_MIN): a peer that asks and does not
+/// read must not fill memory, and two honest sides must not wait for each other.
 pub trait Session {
     /// Takes the next message of the stream.
     fn handle(&mut self, message: Message, now: Instant);

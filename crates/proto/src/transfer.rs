@@ -164,3 +164,34 @@ pub(crate) fn damaged(hash: &EntryHash) -> ViewError {
         cause: format!("entry {hash} is not there: run `osier check`"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use osier_core::testing::Chain;
+
+    use super::*;
+    use crate::testing::{MemorySource, PairConfig};
+
+    /// A plan by chains sends the same as a plan by hashes, whatever the pages.
+    #[test]
+    fn chains_unfold_to_their_entries() {
+        let topic = PairConfig::topic();
+        let mut chain = Chain::in_topic(3, topic);
+        let entries: Vec<_> = (0..2500).map(|_| chain.next(&[1; 200])).collect();
+        let view = MemorySource::with(1, &entries).snapshot(topic);
+        let mut shipment = Shipment::default();
+        shipment
+            .pieces
+            .push_back(Piece::Chain(entries[0].signer(), Some(Seq::FIRST)));
+        let mut tally = Tally::default();
+        let mut sent = Vec::new();
+        while let Some(batch) = shipment.next_batch(&view, &mut tally).unwrap() {
+            let bytes: usize = batch.iter().map(WireEntry::size).sum();
+            assert!(bytes < BATCH_BYTES_TARGET + 1000 && batch.len() <= BATCH_ENTRIES_MAX);
+            sent.extend(batch.iter().map(WireEntry::hash));
+        }
+        let expected: Vec<_> = entries[1..].iter().map(|entry| entry.hash()).collect();
+        assert_eq!(sent, expected);
+        assert_eq!(tally.count(), 2499);
+    }
+}

@@ -1,5 +1,6 @@
 //! Judging a marker (`CMP-6` to `CMP-12`): against what was received and stored, never at its word.
 
+mod bound;
 mod evidence;
 
 use std::collections::BTreeSet;
@@ -11,11 +12,8 @@ use osier_core::{Duration, EntryHash, Instant, Signed, SignedEntry};
 use super::{ClientSession, Granted, State};
 use crate::{
     fault::{Fault, Rule},
-    heads,
-    limit::{HOLES_MAX, MARKER_HEADS_MAX, MARKER_PARKED_MS, TOKEN_BYTES_MAX, WANT_HASHES_MAX},
-    marker::{
-        FailureReason, HistorySyncComplete, HistorySyncFailed, Streamed, Vouched, holes_digest,
-    },
+    limit::{MARKER_PARKED_MS, WANT_HASHES_MAX},
+    marker::{HistorySyncComplete, Streamed},
     message::{Message, Mode, Want, Window},
     output::CutReason,
     view::{View, ViewError},
@@ -139,87 +137,6 @@ impl Granted {
 }
 
 impl ClientSession {
-    /// Checks that a marker binds to this session and to no other (`CMP-6`), and that it does not
-    /// contradict itself or what was said before (`CMP-7`).
-    pub(super) fn bound(
-        &mut self,
-        signed: &Signed<HistorySyncComplete>,
-    ) -> Result<HistorySyncComplete, Fault> {
-        let verified = signed
-            .clone()
-            .verify(&mut self.keys)
-            .map_err(|_| Rule::MarkerSignature)?;
-        if verified.signer() != self.config.provider {
-            return Err(Rule::MarkerSigner.into());
-        }
-        let marker = verified.into_inner();
-        self.check_binding(
-            marker.topic,
-            marker.session,
-            marker.requester,
-            marker.request,
-        )?;
-        let State::Granted(granted) = &self.state else {
-            return Err(Rule::MarkerSession.into());
-        };
-        let (covers, told) = (&marker.covers, &granted.ack.summary);
-        let same = covers.set == told.set
-            && covers.state == told.state
-            && covers.authors == told.authors
-            && covers.coverage == told.coverage
-            && covers.window == granted.ack.window;
-        if !same {
-            return Err(Rule::MarkerSnapshot.into());
-        }
-        check_content(covers, &granted.vouching.holes)?;
-        if marker.resume.0.len() > TOKEN_BYTES_MAX {
-            return Err(Rule::TokenForm.into());
-        }
-        Ok(marker)
-    }
-
-    /// The same of a failure marker.
-    pub(super) fn bound_failure(
-        &mut self,
-        signed: Signed<HistorySyncFailed>,
-    ) -> Result<FailureReason, Fault> {
-        let verified = signed
-            .verify(&mut self.keys)
-            .map_err(|_| Rule::MarkerSignature)?;
-        if verified.signer() != self.config.provider {
-            return Err(Rule::MarkerSigner.into());
-        }
-        self.check_binding(
-            verified.topic,
-            verified.session,
-            verified.requester,
-            verified.request,
-        )?;
-        Ok(verified.reason)
-    }
-
-    fn check_binding(
-        &self,
-        topic: osier_core::TopicId,
-        session: osier_core::SessionId,
-        requester: osier_core::NodeId,
-        request: osier_core::RequestId,
-    ) -> Result<(), Rule> {
-        if topic != self.config.topic {
-            return Err(Rule::MarkerTopic);
-        }
-        if Some(session) != self.session() {
-            return Err(Rule::MarkerSession);
-        }
-        if requester != self.config.me {
-            return Err(Rule::MarkerRequester);
-        }
-        if request != self.config.request {
-            return Err(Rule::MarkerRequest);
-        }
-        Ok(())
-    }
-
     /// One look at the parked marker.
     pub(super) fn judge(&mut self, now: Instant) -> Result<Judgement, Fault> {
         let State::Granted(granted) = &mut self.state else {
@@ -279,8 +196,13 @@ impl ClientSession {
             return Ok(Count::Wrong(CutReason::Unauthentic));
         }
         if granted.intake.has_waiting() {
-            // All has come and is stored, so nothing can vouch for them any more.
-            return Err(Rule::Unauthentic.into());
+            // All has come and is stored, so nothing can vouch for them any more. A ring may have
+            // dropped the successor that did, and a window may not show it.
+            let whole = granted.compared().is_none();
+            if whole && granted.ack.summary.coverage.is_complete() {
+                return Err(Rule::Unauthentic.into());
+            }
+            return Ok(Count::Wrong(CutReason::Unauthentic));
         }
         if !parked.last_seen {
             return Ok(Count::Wrong(CutReason::Last));
@@ -463,38 +385,5 @@ fn dangling(view: &dyn View) -> u64 {
         view.hole_count()
     } else {
         0
-    }
-}
-
-/// Digests and lists of one marker fit each other (`CMP-7`).
-fn check_content(covers: &Vouched, holes_before: &[EntryHash]) -> Result<(), Rule> {
-    let few = covers.heads.len() <= MARKER_HEADS_MAX && covers.holes.len() <= MARKER_HEADS_MAX;
-    if !few || heads::check_form(&covers.heads).is_err() {
-        return Err(Rule::MarkerContent);
-    }
-    let stated = (covers.state, covers.authors);
-    if !covers.heads.is_empty() && heads::state_of(&covers.heads) != stated {
-        return Err(Rule::MarkerContent);
-    }
-    if covers.hole_count > HOLES_MAX as u64 {
-        let none = covers.holes.is_empty() && holes_before.is_empty();
-        return if none {
-            Ok(())
-        } else {
-            Err(Rule::MarkerContent)
-        };
-    }
-    let holes = if covers.hole_count > MARKER_HEADS_MAX as u64 {
-        holes_before
-    } else {
-        &covers.holes
-    };
-    let fits = holes.len() as u64 == covers.hole_count
-        && holes.is_sorted_by(|a, b| a < b)
-        && holes_digest(holes) == covers.holes_digest;
-    if fits {
-        Ok(())
-    } else {
-        Err(Rule::MarkerContent)
     }
 }

@@ -124,6 +124,9 @@ impl ClientSession {
         if granted.parked.is_some() {
             return Err(unexpected);
         }
+        if frame.0.len() > RANGE_FRAME_BYTES_MAX {
+            return Err(Rule::RangeLong.into());
+        }
         if matches!(granted.finding, Finding::HeadsAnswered) {
             // Heads were not enough: what was planned by them is void.
             granted.finding = Finding::Ranges(responder());

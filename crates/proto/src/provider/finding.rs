@@ -167,6 +167,9 @@ impl ProviderSession {
             // It was our turn.
             return Err(self.unexpected("Range"));
         }
+        if frame.len() > RANGE_FRAME_BYTES_MAX {
+            return Err(Rule::RangeLong.into());
+        }
         let storage = window::above(&*self.view, floor)?;
         let progress = ranges.initiator.reconcile(&storage, frame)?;
         let done = progress.next.is_none();
