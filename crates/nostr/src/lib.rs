@@ -32,24 +32,45 @@
 //!
 //! Rules are numbered in `specs/07-nostr.md`, choices are explained in `docs/reference/nips.md`.
 
+mod connection;
+mod effect;
 mod escape;
 mod event;
+mod fanout;
 mod filter;
 mod json;
 mod key;
 mod kind;
 pub mod limit;
+mod mapping;
+mod matcher;
+mod message;
+pub mod nip;
 mod reason;
+mod sketch;
+mod subscription;
 mod tag;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod time;
+mod visible;
 
+pub use connection::{
+    Commit, Connection, Frame, Input, Now, Output, Page, Published, Purpose, ScanEnd, Settings,
+};
+pub use effect::{Effect, Effects, Ledger, effects};
 pub use event::{Event, EventDraft, EventForged, EventKey, EventMalformed, UnverifiedEvent};
+pub use fanout::Fanout;
 pub use filter::{Filter, FilterInvalid, TagCondition};
 pub use json::{Fault, Malformed};
 pub use key::{EventId, PublicKey, Signature};
 pub use kind::{Class, EventKind};
+pub use mapping::{ENTRY_KIND, ItemInvalid, Routes, bodies, read_item};
+pub use matcher::Matcher;
+pub use message::{ClientMessage, CountAnswer, Refusal, RelayMessage, RelayMessageInvalid, Target};
 pub use reason::{Prefix, Reason};
+pub use sketch::{CanonicalQuestion, REGISTERS, Sketch};
+pub use subscription::{ConnectionId, Generation, RequestKey, SubscriptionId};
 pub use tag::{Address, Letter, Tag};
 pub use time::Seconds;
+pub use visible::{Hidden, hidden, hidden_from_all};

@@ -1,5 +1,11 @@
 //! Fixed keys and events, and a slow relay in memory (feature `testing`).
 
+mod oracle;
+mod world;
+
+pub use oracle::{Answer, Oracle};
+pub use world::World;
+
 use crate::{
     event::{Event, EventDraft, EventKey},
     key::PublicKey,

@@ -1,0 +1,212 @@
+//! One client's connection, as a machine: text frames and results in, frames and work out.
+//!
+//! ```text
+//!  EVENT  -> Verify -> Append (or Broadcast) -> OK          OK only once it is durable
+//!  AUTH   -> Verify -> OK                                   several keys add up
+//!  REQ    -> Subscribe, Scan -> EVENT ... EOSE, EVENT ...   live ones wait for EOSE
+//!  COUNT  -> Count -> COUNT
+//!  NEG-*  -> NegOpen, NegFrame -> NEG-MSG ...               ends by NEG-CLOSE, fault or idleness
+//! ```
+//!
+//! Everything that a client asks for gets a [`Generation`]. Who answers late names it, and what
+//! is said for a request that was closed or replaced meanwhile is dropped (`NOS-43`).
+
+mod compare;
+mod count;
+mod input;
+mod output;
+mod publish;
+mod query;
+mod settings;
+
+use std::{collections::BTreeMap, sync::Arc};
+
+pub use input::{Commit, Input, Now, Published, Purpose, ScanEnd};
+use osier_core::Instant;
+pub use output::{Frame, Output, Page};
+pub use settings::Settings;
+
+use self::query::Subscription;
+use crate::{
+    limit,
+    message::{ClientMessage, Refusal, RelayMessage, Target},
+    nip::nip17::Viewer,
+    reason::Prefix,
+    subscription::{ConnectionId, Generation, RequestKey, SubscriptionId},
+};
+
+/// The machine of one connection.
+#[derive(Debug)]
+pub struct Connection {
+    id: ConnectionId,
+    settings: Arc<Settings>,
+    challenge: Box<str>,
+    viewer: Viewer,
+    last: Generation,
+    // Ids of REQ, with what is known of each; and the way back.
+    subscriptions: BTreeMap<Generation, Subscription>,
+    by_id: BTreeMap<SubscriptionId, Generation>,
+    counts: BTreeMap<Generation, SubscriptionId>,
+    sessions: BTreeMap<Generation, Session>,
+    // Events that have no OK yet.
+    unanswered: usize,
+}
+
+/// A negentropy session of this connection. Its ids are apart from those of subscriptions.
+#[derive(Debug)]
+struct Session {
+    id: SubscriptionId,
+    progress_at: Instant,
+    // A frame of the client is being answered.
+    is_busy: bool,
+}
+
+impl Connection {
+    /// A new connection; the challenge goes out at once (`NOS-52`).
+    ///
+    /// The challenge is drawn by the driver, at random and for this connection alone.
+    pub fn open(
+        id: ConnectionId,
+        settings: Arc<Settings>,
+        challenge: &str,
+        out: &mut Vec<Output>,
+    ) -> Self {
+        let challenge: String = challenge.chars().take(limit::CHALLENGE_CHARS_MAX).collect();
+        let connection = Self {
+            id,
+            viewer: Viewer::new(settings.gate.clone()),
+            settings,
+            challenge: challenge.into(),
+            last: Generation(0),
+            subscriptions: BTreeMap::new(),
+            by_id: BTreeMap::new(),
+            counts: BTreeMap::new(),
+            sessions: BTreeMap::new(),
+            unanswered: 0,
+        };
+        send(
+            &RelayMessage::Auth {
+                challenge: connection.challenge.clone(),
+            },
+            out,
+        );
+        connection
+    }
+
+    /// Its id.
+    pub fn id(&self) -> ConnectionId {
+        self.id
+    }
+
+    /// Who has authenticated.
+    pub fn viewer(&self) -> &Viewer {
+        &self.viewer
+    }
+
+    /// The name of one of its requests among all connections'.
+    pub fn key(&self, generation: Generation) -> RequestKey {
+        RequestKey {
+            connection: self.id,
+            generation,
+        }
+    }
+
+    /// Whether frames should be read: with too many events unanswered the client waits, and TCP
+    /// makes it.
+    pub fn wants_input(&self) -> bool {
+        self.unanswered < limit::UNANSWERED_EVENTS_MAX / 2
+    }
+
+    /// How many subscriptions, counts and sessions are open.
+    pub fn open_requests(&self) -> usize {
+        self.subscriptions.len() + self.counts.len() + self.sessions.len()
+    }
+
+    /// Takes in what happened; appends what is to be done.
+    pub fn handle(&mut self, now: Now, input: Input<'_>, out: &mut Vec<Output>) {
+        match input {
+            Input::Text(text) => match ClientMessage::parse(text) {
+                Ok(message) => self.message(now, message, out),
+                Err(refusal) => refuse(refusal, out),
+            },
+            Input::Binary => {
+                let sentence = "messages are text, not binary";
+                refuse(Refusal::new(Target::Frame, Prefix::Invalid, sentence), out);
+            }
+            Input::Verified {
+                purpose,
+                id,
+                outcome,
+            } => {
+                self.verified(now, purpose, id, outcome, out);
+            }
+            Input::Published { id, outcome } => self.published(id, outcome, out),
+            Input::Stored { generation, event } => self.stored(generation, event, out),
+            Input::ScanEnded { generation, end } => self.scan_ended(now, generation, end, out),
+            Input::Live {
+                generation,
+                event,
+                commit,
+            } => {
+                self.live(now, generation, event, commit, out);
+            }
+            Input::Lagged { generation } => self.lagged(generation, out),
+            Input::Counted {
+                generation,
+                outcome,
+            } => self.counted(generation, outcome, out),
+            Input::NegAnswered {
+                generation,
+                outcome,
+            } => {
+                self.neg_answered(now, generation, outcome, out);
+            }
+            Input::Tick => self.end_idle_sessions(now, out),
+            Input::Gone => self.stop_all(out),
+        }
+    }
+
+    fn message(&mut self, now: Now, message: ClientMessage, out: &mut Vec<Output>) {
+        match message {
+            ClientMessage::Event(event) => self.verify(Purpose::Publish, event, out),
+            ClientMessage::Auth(event) => self.verify(Purpose::Authenticate, event, out),
+            ClientMessage::Req { id, filters } => self.req(id, filters, out),
+            ClientMessage::Close { id } => self.close(&id, out),
+            ClientMessage::Count { id, filters } => self.count(id, filters, out),
+            ClientMessage::NegOpen { id, filter, frame } => {
+                self.neg_open(now, id, filter, frame, out);
+            }
+            ClientMessage::NegMsg { id, frame } => self.neg_msg(id, frame, out),
+            ClientMessage::NegClose { id } => self.neg_close(&id, out),
+        }
+    }
+
+    /// A new request.
+    fn next_generation(&mut self) -> Generation {
+        self.last = self.last.next();
+        self.last
+    }
+
+    fn stop_all(&mut self, out: &mut Vec<Output>) {
+        let all = self
+            .subscriptions
+            .keys()
+            .chain(self.counts.keys())
+            .chain(self.sessions.keys());
+        out.extend(all.map(|generation| Output::Stop {
+            generation: *generation,
+        }));
+        self.subscriptions.clear();
+        self.by_id.clear();
+        self.counts.clear();
+        self.sessions.clear();
+    }
+}
+
+fn send(message: &RelayMessage, out: &mut Vec<Output>) {
+    out.push(Output::Send(Frame::Text(message.to_json())));
+}
+
+fn refuse(refusal: Refusal, out: &mut Vec<Output>) {
+    send(&refusal.into_message(), out);
+}

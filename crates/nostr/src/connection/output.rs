@@ -1,0 +1,137 @@
+//! What a connection asks of its driver.
+
+use std::sync::Arc;
+
+use super::Purpose;
+use crate::{
+    event::{Event, UnverifiedEvent},
+    filter::Filter,
+    nip::nip17::Viewer,
+    subscription::Generation,
+};
+
+/// One thing to do. In order: a frame that follows another is sent after it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Output {
+    /// Send a text frame.
+    Send(Frame),
+    /// Check id and signature, on a worker; answer with [`super::Input::Verified`].
+    Verify {
+        /// What for.
+        purpose: Purpose,
+        /// The event.
+        event: UnverifiedEvent,
+    },
+    /// Store the event, make it durable, fan it out; answer with [`super::Input::Published`].
+    Append(Event),
+    /// Fan an ephemeral event out and gossip it, and store nothing; answer likewise.
+    Broadcast(Event),
+    /// Register the filters for live events, **before** a scan of the same request takes its
+    /// snapshot: then nothing falls between the two.
+    Subscribe {
+        /// For which request.
+        generation: Generation,
+        /// Any of these.
+        filters: Arc<[Filter]>,
+    },
+    /// Read stored events; answer with [`super::Input::Stored`] and [`super::Input::ScanEnded`].
+    Scan {
+        /// For which request.
+        generation: Generation,
+        /// Each with its own page; events that match several come once.
+        pages: Vec<Page>,
+        /// Who asks.
+        viewer: Viewer,
+    },
+    /// Count; answer with [`super::Input::Counted`].
+    Count {
+        /// For which request.
+        generation: Generation,
+        /// Any of these. A filter with a limit counts at most so many of its own.
+        filters: Vec<Filter>,
+        /// Who asks.
+        viewer: Viewer,
+    },
+    /// Open a negentropy session and give it its first frame; answer with
+    /// [`super::Input::NegAnswered`].
+    NegOpen {
+        /// For which request.
+        generation: Generation,
+        /// What is compared. Its limit counts: the newest so many.
+        filter: Filter,
+        /// Who asks.
+        viewer: Viewer,
+        /// The first frame.
+        frame: Vec<u8>,
+    },
+    /// Give a session its next frame; answer likewise.
+    NegFrame {
+        /// For which request.
+        generation: Generation,
+        /// The frame.
+        frame: Vec<u8>,
+    },
+    /// End whatever goes on for a request: subscription, scan, count or session. What is still
+    /// said for it is ignored.
+    Stop {
+        /// Which request.
+        generation: Generation,
+    },
+}
+
+/// One filter of a request, and how much of it is read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page {
+    /// What is read.
+    pub filter: Filter,
+    /// Events in the page. The scan looks one further.
+    pub events_max: u64,
+    /// Whether the page goes on to the end of its last second, up to
+    /// [`crate::limit::PAGE_EVENTS_HARD_MAX`] (NIP-67): where our own cap cuts, never where the
+    /// client's limit does.
+    pub whole_second: bool,
+}
+
+/// A text frame.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Frame {
+    /// A whole message.
+    Text(String),
+    /// An event: what stands before it, once for a subscription; the event itself, once for all.
+    Event {
+        /// `["EVENT","id",`
+        head: Arc<str>,
+        /// The event's canonical JSON.
+        json: Arc<str>,
+    },
+}
+
+impl Frame {
+    /// Bytes of the frame, for back-pressure.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Self::Text(text) => text.len(),
+            Self::Event { head, json } => head.len() + json.len() + 1,
+        }
+    }
+
+    /// Appends the frame to a buffer that is written at once.
+    pub fn write_to(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Text(text) => out.extend_from_slice(text.as_bytes()),
+            Self::Event { head, json } => {
+                out.extend_from_slice(head.as_bytes());
+                out.extend_from_slice(json.as_bytes());
+                out.push(b']');
+            }
+        }
+    }
+
+    /// The whole text.
+    pub fn to_text(&self) -> String {
+        match self {
+            Self::Text(text) => text.clone(),
+            Self::Event { head, json } => format!("{head}{json}]"),
+        }
+    }
+}

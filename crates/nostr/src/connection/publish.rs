@@ -1,0 +1,136 @@
+//! `EVENT` and `AUTH`: from the frame to its `OK`. Every event gets exactly one (`NOS-40`).
+
+use super::{Connection, Now, Output, Published, Purpose, send};
+use crate::{
+    event::{Event, EventForged, UnverifiedEvent},
+    key::EventId,
+    kind::EventKind,
+    limit,
+    message::RelayMessage,
+    nip::{nip13, nip40, nip42, nip70},
+    reason::{Prefix, Reason},
+};
+
+impl Connection {
+    /// An event has been read: it is checked on a worker.
+    pub(super) fn verify(
+        &mut self,
+        purpose: Purpose,
+        event: UnverifiedEvent,
+        out: &mut Vec<Output>,
+    ) {
+        if self.unanswered >= limit::UNANSWERED_EVENTS_MAX {
+            let reason = Reason::new(Prefix::RateLimited, "too many events wait for their OK");
+            return ok(event.claimed_id(), Err(reason), out);
+        }
+        self.unanswered += 1;
+        out.push(Output::Verify { purpose, event });
+    }
+
+    /// An event has been checked.
+    pub(super) fn verified(
+        &mut self,
+        now: Now,
+        purpose: Purpose,
+        id: EventId,
+        outcome: Result<Event, EventForged>,
+        out: &mut Vec<Output>,
+    ) {
+        let event = match outcome {
+            Ok(event) => event,
+            Err(forged) => {
+                let reason = Reason::new(Prefix::Invalid, &forged.to_string());
+                return self.answer(id, Err(reason), out);
+            }
+        };
+        match purpose {
+            Purpose::Authenticate => {
+                let outcome = self.authenticate(now, &event);
+                self.answer(id, outcome, out);
+            }
+            Purpose::Publish => match self.admit(now, &event) {
+                Err(reason) => self.answer(id, Err(reason), out),
+                Ok(()) if event.kind().is_ephemeral() => out.push(Output::Broadcast(event)),
+                Ok(()) => out.push(Output::Append(event)),
+            },
+        }
+    }
+
+    /// An event has been stored or broadcast, or not.
+    pub(super) fn published(&mut self, id: EventId, outcome: Published, out: &mut Vec<Output>) {
+        let said = match outcome {
+            Published::Duplicate => {
+                Ok(Reason::new(Prefix::Duplicate, "this event is held already"))
+            }
+            Published::Broadcast { listeners: 0 } => Err(Reason::new(
+                Prefix::Mute,
+                "nobody listens to this ephemeral event",
+            )),
+            Published::Stored | Published::Broadcast { .. } => Ok(Reason::none()),
+            Published::Refused(reason) => Err(reason),
+        };
+        self.answer(id, said, out);
+    }
+
+    /// The signer of a verified event may be whom this connection speaks for (`NOS-50`).
+    fn authenticate(&mut self, now: Now, event: &Event) -> Result<Reason, Reason> {
+        let urls = &self.settings.urls;
+        let expected = nip42::Expected {
+            challenge: &self.challenge,
+            urls,
+            now: now.wall,
+        };
+        nip42::check(event, &expected)?;
+        let known = self.viewer.keys().contains(&event.pubkey());
+        if !known && self.viewer.keys().len() >= limit::AUTH_KEYS_MAX {
+            let sentence = "this connection has authenticated too many keys";
+            return Err(Reason::new(Prefix::RateLimited, sentence));
+        }
+        self.viewer.authenticate(event.pubkey());
+        Ok(Reason::none())
+    }
+
+    /// Whether a verified event may be published here and now (`NOS-33`). What others have done
+    /// to it (deletion, a newer version) is seen where it is stored.
+    fn admit(&self, now: Now, event: &Event) -> Result<(), Reason> {
+        let settings = &self.settings;
+        let invalid = |sentence: &str| Err(Reason::new(Prefix::Invalid, sentence));
+        if event.kind() == EventKind::AUTH {
+            return invalid("events of kind 22242 authenticate; they are not published");
+        }
+        if event.created_at() > now.wall.after(settings.newest_s) {
+            return invalid("the event is dated too far in the future");
+        }
+        let oldest = settings.oldest_s.map(|oldest_s| now.wall.before(oldest_s));
+        if oldest.is_some_and(|oldest| event.created_at() < oldest) {
+            return invalid("the event is too old");
+        }
+        if nip40::is_expired(event, now.wall) {
+            return invalid("the event has expired");
+        }
+        let most = settings.content_chars_max;
+        if event.content().len() > most && event.content().chars().count() > most {
+            return invalid("the content is too long");
+        }
+        nip13::check(event, settings.min_pow)?;
+        nip70::check(event, self.viewer.keys())
+    }
+
+    fn answer(&mut self, id: EventId, said: Result<Reason, Reason>, out: &mut Vec<Output>) {
+        self.unanswered = self.unanswered.saturating_sub(1);
+        ok(id, said, out);
+    }
+}
+
+fn ok(id: EventId, said: Result<Reason, Reason>, out: &mut Vec<Output>) {
+    let accepted = said.is_ok();
+    let (Ok(reason) | Err(reason)) = said;
+    send(
+        &RelayMessage::Ok {
+            id,
+            accepted,
+            reason,
+        },
+        out,
+    );
+}

@@ -1,0 +1,269 @@
+//! `REQ` and `CLOSE`: stored events, then live ones, without a hole or a double.
+
+use std::sync::Arc;
+
+use super::{Commit, Connection, Frame, Now, Output, Page, ScanEnd, refuse, send};
+use crate::{
+    event::Event,
+    filter::Filter,
+    kind::EventKind,
+    limit,
+    message::{Refusal, RelayMessage, Target},
+    nip::{
+        nip17::Access,
+        nip40,
+        nip67::{Hints, ScanFacts},
+    },
+    reason::{Prefix, Reason},
+    subscription::{Generation, SubscriptionId},
+};
+
+/// An open subscription.
+#[derive(Debug)]
+pub(super) struct Subscription {
+    id: SubscriptionId,
+    // `["EVENT","id",`
+    head: Arc<str>,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    /// Stored events are being read; live ones wait.
+    Reading {
+        /// In order of arrival.
+        held: Vec<Held>,
+        /// What the filters themselves say of the end.
+        outlook: Outlook,
+    },
+    /// `EOSE` has been sent.
+    Live,
+}
+
+#[derive(Debug)]
+struct Held {
+    event: Event,
+    commit: Option<Commit>,
+}
+
+/// What is known of an answer before it is looked up.
+#[derive(Debug, Clone, Copy)]
+struct Outlook {
+    /// A filter asks for live events only: what is stored stays unknown.
+    unread: bool,
+    /// Something may be withheld from this viewer.
+    withheld: bool,
+}
+
+impl Connection {
+    /// A subscription is asked for. One of the same id is replaced (`NOS-43`).
+    pub(super) fn req(&mut self, id: SubscriptionId, filters: Vec<Filter>, out: &mut Vec<Output>) {
+        self.close(&id, out);
+        let target = Target::Request(id.clone());
+        let access = filters.iter().map(|filter| self.viewer.access(filter));
+        if let Some(reason) = Access::of_any(access).refusal() {
+            return refuse(Refusal { target, reason }, out);
+        }
+        if self.subscriptions.len() >= self.settings.subscriptions_max {
+            let sentence = "too many subscriptions are open";
+            return refuse(Refusal::new(target, Prefix::RateLimited, sentence), out);
+        }
+        let withheld = filters.iter().any(|filter| self.viewer.may_miss(filter));
+        let served = filters
+            .into_iter()
+            .filter(|it| self.viewer.access(it) == Access::Served);
+        let filters: Arc<[Filter]> = served.collect();
+        let generation = self.next_generation();
+        let unread = filters.iter().any(|filter| filter.limit() == Some(0));
+        let state = State::Reading {
+            held: Vec::new(),
+            outlook: Outlook { unread, withheld },
+        };
+        let head = format!("[\"EVENT\",{},", id.to_json()).into();
+        let subscription = Subscription {
+            id: id.clone(),
+            head,
+            state,
+        };
+        self.subscriptions.insert(generation, subscription);
+        self.by_id.insert(id, generation);
+        out.push(Output::Subscribe {
+            generation,
+            filters: Arc::clone(&filters),
+        });
+        self.scan(generation, &filters, out);
+    }
+
+    /// Stored events are read, unless no filter asks for any (`NOS-17`).
+    fn scan(&mut self, generation: Generation, filters: &[Filter], out: &mut Vec<Output>) {
+        let read = filters
+            .iter()
+            .filter(|it| it.limit() != Some(0) && !it.matches_nothing());
+        let pages: Vec<Page> = read.map(|filter| self.page(filter)).collect();
+        if pages.is_empty() {
+            let (drained, more) = (true, false);
+            // Nothing was read, so nothing that comes can have been sent.
+            let end = ScanEnd::Done {
+                drained,
+                more,
+                synced: true,
+                commit: Commit(0),
+            };
+            self.eose(generation, &end, out);
+            return;
+        }
+        let viewer = self.viewer.clone();
+        out.push(Output::Scan {
+            generation,
+            pages,
+            viewer,
+        });
+    }
+
+    fn page(&self, filter: &Filter) -> Page {
+        let cap = self
+            .settings
+            .page_events_max
+            .clamp(1, limit::PAGE_EVENTS_HARD_MAX);
+        let asked = filter.limit().unwrap_or(u64::MAX);
+        Page {
+            filter: filter.clone(),
+            events_max: cap.min(asked),
+            whole_second: cap < asked,
+        }
+    }
+
+    /// A subscription is over because the client says so; an unknown one is over already.
+    pub(super) fn close(&mut self, id: &SubscriptionId, out: &mut Vec<Output>) {
+        if let Some(generation) = self.by_id.remove(id) {
+            self.subscriptions.remove(&generation);
+            out.push(Output::Stop { generation });
+        }
+    }
+
+    /// A scan found an event. Who may see it has been looked at; it is looked at again, since
+    /// this is the last place where a mistake shows.
+    pub(super) fn stored(&mut self, generation: Generation, event: &Event, out: &mut Vec<Output>) {
+        let Some(subscription) = self.subscriptions.get(&generation) else {
+            return;
+        };
+        if matches!(subscription.state, State::Reading { .. }) && self.viewer.sees(event) {
+            out.push(Output::Send(subscription.frame(event)));
+        }
+    }
+
+    /// A scan is over: `EOSE`, then what came in meanwhile.
+    pub(super) fn scan_ended(
+        &mut self,
+        now: Now,
+        generation: Generation,
+        end: ScanEnd,
+        out: &mut Vec<Output>,
+    ) {
+        let commit = match end {
+            ScanEnd::Failed(reason) => return self.end(generation, reason, out),
+            ScanEnd::Done { commit, .. } => commit,
+        };
+        let held = self.eose(generation, &end, out);
+        let later = held
+            .into_iter()
+            .filter(|it| it.commit.is_none_or(|own| own > commit));
+        later.for_each(|it| self.live(now, generation, &it.event, it.commit, out));
+    }
+
+    /// Sends `EOSE`; returns what waited for it (`NOS-44`).
+    fn eose(&mut self, generation: Generation, end: &ScanEnd, out: &mut Vec<Output>) -> Vec<Held> {
+        let needs_sync = self.settings.finish_needs_sync;
+        let (
+            Some(subscription),
+            ScanEnd::Done {
+                drained,
+                more,
+                synced,
+                ..
+            },
+        ) = (self.subscriptions.get_mut(&generation), end)
+        else {
+            return Vec::new();
+        };
+        let State::Reading { held, outlook } = &mut subscription.state else {
+            return Vec::new();
+        };
+        let hints = Hints::decide(ScanFacts {
+            drained: *drained && !outlook.unread,
+            more: *more,
+            withheld: outlook.withheld,
+            challenged: true,
+            synced: *synced || !needs_sync,
+        });
+        let held = std::mem::take(held);
+        subscription.state = State::Live;
+        send(
+            &RelayMessage::Eose {
+                id: subscription.id.clone(),
+                hints,
+            },
+            out,
+        );
+        held
+    }
+
+    /// An event has come in.
+    pub(super) fn live(
+        &mut self,
+        now: Now,
+        generation: Generation,
+        event: &Event,
+        commit: Option<Commit>,
+        out: &mut Vec<Output>,
+    ) {
+        let Some(subscription) = self.subscriptions.get_mut(&generation) else {
+            return;
+        };
+        let shown = event.kind() != EventKind::AUTH && !nip40::is_expired(event, now.wall);
+        if !shown || !self.viewer.sees(event) {
+            return;
+        }
+        match &mut subscription.state {
+            State::Live => out.push(Output::Send(subscription.frame(event))),
+            State::Reading { held, .. } if held.len() < limit::HELD_EVENTS_MAX => {
+                held.push(Held {
+                    event: event.clone(),
+                    commit,
+                });
+            }
+            State::Reading { .. } => self.lagged(generation, out),
+        }
+    }
+
+    /// Something was lost: the subscription ends, loudly, and can be asked for again (`NOS-46`).
+    pub(super) fn lagged(&mut self, generation: Generation, out: &mut Vec<Output>) {
+        let sentence = "events came faster than they could be sent; subscribe again";
+        self.end(generation, Reason::new(Prefix::Error, sentence), out);
+    }
+
+    /// A subscription is over because we say so.
+    fn end(&mut self, generation: Generation, reason: Reason, out: &mut Vec<Output>) {
+        let Some(subscription) = self.subscriptions.remove(&generation) else {
+            return;
+        };
+        self.by_id.remove(&subscription.id);
+        out.push(Output::Stop { generation });
+        refuse(
+            Refusal {
+                target: Target::Request(subscription.id),
+                reason,
+            },
+            out,
+        );
+    }
+}
+
+impl Subscription {
+    fn frame(&self, event: &Event) -> Frame {
+        Frame::Event {
+            head: Arc::clone(&self.head),
+            json: event.shared_json(),
+        }
+    }
+}
