@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 pub use evidence::Evidence;
 use evidence::{Closed, Counted, Covered};
-use osier_core::{Duration, EntryHash, Instant, Signed, SignedEntry};
+use osier_core::{Duration, EntryHash, Head, Instant, Seq, Signed, SignedEntry};
 
 use super::{ClientSession, Granted, State};
 use crate::{
@@ -243,7 +243,7 @@ impl ClientSession {
             return Ok(short(granted));
         }
         let view = self.config.source.view(self.config.topic)?;
-        let mut missing = unheld(&*view, granted.vouched_heads())?;
+        let mut missing = uncovered(&*view, granted.vouched_heads())?;
         missing.extend(unexplained(&*view, granted)?);
         if missing.is_empty() || missing.len() > WANT_HASHES_MAX {
             return Ok(short(granted));
@@ -265,7 +265,7 @@ impl ClientSession {
             return Ok(Judgement::Wait);
         };
         let asked = !matches!(granted.repair, Repair::Unused);
-        let heads = unheld(&*view, granted.vouched_heads())?;
+        let heads = uncovered(&*view, granted.vouched_heads())?;
         let open = unexplained(&*view, granted)?;
         let missing: BTreeSet<EntryHash> = heads.union(&open).copied().collect();
         if missing.is_empty() {
@@ -315,9 +315,9 @@ impl Granted {
     }
 
     /// The heads that the provider vouches for, as far as it showed them.
-    fn vouched_heads(&self) -> impl Iterator<Item = EntryHash> + '_ {
+    fn vouched_heads(&self) -> impl Iterator<Item = Head> + '_ {
         let carried = self.parked.iter().flat_map(|p| &p.marker.covers.heads);
-        self.vouching.heads.iter().chain(carried).map(|h| h.hash)
+        self.vouching.heads.iter().chain(carried).copied()
     }
 
     /// Whether the provider says that it lacks the entry, too.
@@ -345,15 +345,21 @@ fn short(granted: &Granted) -> Judgement {
     })
 }
 
-/// Those that are not held.
-fn unheld(
+/// Vouched heads that are not covered: not held, and for a ring nothing as late of their author
+/// either, for what is a tip there may be a dropped predecessor here.
+fn uncovered(
     view: &dyn View,
-    hashes: impl Iterator<Item = EntryHash>,
+    heads: impl Iterator<Item = Head>,
 ) -> Result<BTreeSet<EntryHash>, ViewError> {
+    let is_ring = !view.summary().coverage.is_complete();
     let mut missing = BTreeSet::new();
-    for hash in hashes {
-        if !view.holds(&hash)? {
-            missing.insert(hash);
+    for head in heads {
+        if view.holds(&head.hash)? {
+            continue;
+        }
+        let before = Seq::new(head.seq.get().saturating_sub(1));
+        if !is_ring || view.chain(&head.author, before, 1)?.is_empty() {
+            missing.insert(head.hash);
         }
     }
     Ok(missing)
