@@ -79,6 +79,8 @@ pub(crate) struct Work<'b> {
     fates: Vec<Option<Fate>>,
     /// Entries not held before, by their place in the batch.
     fresh: Vec<usize>,
+    /// Entries below the floor that may have been dropped before.
+    refused: Vec<usize>,
     pub(crate) authors: BTreeMap<NodeId, Author>,
     /// Tips of before that have got a successor.
     demoted: BTreeSet<(NodeId, Seq, EntryHash)>,
@@ -98,6 +100,7 @@ impl<'b> Work<'b> {
             point: point::read(&tables.point, no)?,
             fates: vec![None; entries.len()],
             fresh: Vec::new(),
+            refused: Vec::new(),
             authors: BTreeMap::new(),
             demoted: BTreeSet::new(),
             below: BTreeSet::new(),
@@ -171,10 +174,9 @@ impl<'b> Work<'b> {
             let author = &self.authors[&entry.header().author()];
             self.is_below(entry) && entry.header().seq().get() <= author.row.dropped_seq
         };
-        let (refused, fresh) = self.fresh.iter().copied().partition(dropped);
-        self.fresh = fresh;
-        let refused: Vec<usize> = refused;
-        refused.into_iter().for_each(|at| self.refuse(at));
+        let (refused, fresh): (Vec<_>, Vec<_>) = self.fresh.iter().copied().partition(dropped);
+        refused.iter().for_each(|at| self.refuse(*at));
+        (self.fresh, self.refused) = (fresh, refused);
     }
 
     /// Tips of before that the batch names go, tips among the new entries come. New entries below
@@ -183,7 +185,9 @@ impl<'b> Work<'b> {
         let entries = self.entries;
         let fresh: BTreeSet<EntryHash> = self.fresh.iter().map(|&at| entries[at].hash()).collect();
         let mut named: BTreeSet<(NodeId, EntryHash)> = BTreeSet::new();
-        for at in self.fresh.clone() {
+        // What a refused entry names is no tip either: its author has gone on from there.
+        let naming: Vec<usize> = self.refused.iter().chain(&self.fresh).copied().collect();
+        for at in naming {
             let header = entries[at].header();
             let Some(prev) = header.prev() else { continue };
             if !named.insert((header.author(), prev)) || fresh.contains(&prev) {
@@ -195,7 +199,9 @@ impl<'b> Work<'b> {
         for &at in &self.fresh {
             let (header, hash) = (entries[at].header(), entries[at].hash());
             let who = header.author();
+            // What named it may have been dropped; a tip that comes late is not told from that.
             let is_named = named.contains(&(who, hash))
+                || header.seq().get() < self.authors[&who].row.dropped_seq
                 || self.point.hole_rows > 0 && hole::is_awaited(tables, self.no, &hash, &who)?;
             if is_named {
                 if self.is_below(&entries[at]) {
@@ -208,6 +214,21 @@ impl<'b> Work<'b> {
         }
         self.fresh.retain(|at| !refused.contains(at));
         refused.into_iter().for_each(|at| self.refuse(at));
+        self.keep_a_tip(tables)
+    }
+
+    /// An author whose links do not follow its seqs can name its last tip by an entry that is
+    /// refused. An author with entries has a tip all the same.
+    fn keep_a_tip(&mut self, tables: &mut Tables<'_>) -> Result<(), Cause> {
+        for (who, author) in &mut self.authors {
+            if author.row.tips.is_empty() {
+                let own = |tip: &&(NodeId, Seq, EntryHash)| tip.0 == *who;
+                let last = self.demoted.iter().rfind(own).copied();
+                let last = last.ok_or(Cause::damaged("an author without tips"))?;
+                self.demoted.remove(&last);
+                author.add_tip(self.no, &mut tables.tip, (last.1, last.2))?;
+            }
+        }
         Ok(())
     }
 

@@ -4,6 +4,8 @@
 //! A row holds the hashes of a branch's children that are there, and which of them are branches.
 //! A child that is not a branch is the leaf of one author; whose, the `head` table tells.
 
+use std::collections::BTreeMap;
+
 use osier_core::{NodeId, StateHash, frontier_branch, frontier_leaf, frontier_root};
 use redb::{ReadableTable, Table};
 
@@ -211,4 +213,32 @@ fn prefix(author: &NodeId, depth: u8) -> [u8; 32] {
         prefix[whole] = author.as_bytes()[whole] & 0xf0;
     }
     prefix
+}
+
+/// All rows of the tree over these leaves, sorted by author: the slow, obvious form.
+pub(crate) fn rows_of(no: TopicNo, leaves: &[Leaf]) -> BTreeMap<[u8; 37], Vec<u8>> {
+    let mut rows = BTreeMap::new();
+    build(no, 0, leaves, &mut rows);
+    rows
+}
+
+/// Depth is at most 64, the nibbles of an id.
+fn build(no: TopicNo, depth: u8, leaves: &[Leaf], rows: &mut BTreeMap<[u8; 37], Vec<u8>>) -> Top {
+    match leaves {
+        [] => Top::Empty,
+        [one] => Top::Leaf(one.hash),
+        [first, ..] => {
+            let mut branch = Branch::EMPTY;
+            for group in
+                leaves.chunk_by(|a, b| nibble(&a.author, depth) == nibble(&b.author, depth))
+            {
+                branch.0[nibble(&group[0].author, depth)] = build(no, depth + 1, group, rows);
+            }
+            rows.insert(
+                key::frontier(no, depth, &prefix(&first.author, depth)),
+                branch.encode(),
+            );
+            Top::Branch(branch.hash())
+        }
+    }
 }

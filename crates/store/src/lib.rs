@@ -32,6 +32,7 @@
 mod author;
 mod backup;
 mod batch;
+mod check;
 mod commit;
 mod drop;
 mod error;
@@ -52,6 +53,8 @@ mod row;
 mod schema;
 mod snapshot;
 mod store;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 mod token;
 mod topic;
 mod trust;
@@ -59,6 +62,7 @@ mod write_rows;
 
 pub use backup::BackupReport;
 pub use batch::{Batch, Committed, CommittedTopic, Fate, Forked, TokenRow};
+pub use check::{CheckReport, FINDINGS_MAX, Finding};
 pub use error::{StoreError, StoreFault};
 pub use open::{CACHE_BYTES_DEFAULT, StoreOptions};
 pub use projection::Projection;

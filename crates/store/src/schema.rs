@@ -17,10 +17,6 @@ macro_rules! tables {
                 TableDefinition::new(stringify!($name));
         )+
 
-        /// Names of all tables, for `check` and tests.
-        #[cfg(test)]
-        pub(crate) const NAMES: &[&str] = &[$(stringify!($name)),+];
-
         /// All tables, open for writing.
         pub(crate) struct Tables<'txn> {
             $(pub(crate) $name: Table<'txn, $key, $value>,)+
@@ -35,7 +31,10 @@ macro_rules! tables {
 
         /// All tables of one snapshot.
         pub(crate) struct ReadTables {
-            $(pub(crate) $name: redb::ReadOnlyTable<$key, $value>,)+
+            $(
+                #[allow(dead_code, reason = "`meta` is read before")]
+                pub(crate) $name: redb::ReadOnlyTable<$key, $value>,
+            )+
         }
 
         impl ReadTables {

@@ -1,5 +1,10 @@
 //! Tests that need more than one module: against a naive model, and against crashes and bad files.
 
+mod crash;
+mod file;
 mod history;
 mod model;
 mod property;
+mod ring;
+mod small;
+mod vector;

@@ -18,7 +18,7 @@ pub(crate) struct Step {
     time: u64,
     /// 0 to 5: no dep; 6: of an earlier entry; 7: of one that never existed.
     dep: u8,
-    /// 0: a body that does not fit the log row; 1: several items; 2: a link that skips a seq.
+    /// 0: a body that does not fit the log row; 1: several items; 2 and 3: a link that is not to the seq before.
     odd: u8,
 }
 
@@ -46,8 +46,11 @@ pub(crate) fn write(steps: &[Step]) -> Vec<Verified<Entry>> {
             .filter(|entry| entry.header().author() == secret(step.author).node_id())
             .collect();
         let prev = own.get(step.back);
-        let skip = u64::from(step.odd == 2);
-        let seq = prev.map_or(1, |prev| prev.header().seq().get() + 1 + skip);
+        let seq = prev.map_or(1, |prev| match (step.odd, prev.header().seq().get()) {
+            (2, before) => before + 2,
+            (3, before) => before.saturating_sub(1).max(2),
+            (_, before) => before + 1,
+        });
         let deps = match step.dep {
             6 if at > 0 => vec![all[at / 2].hash()],
             7 => vec![EntryHash::from_bytes(
@@ -76,6 +79,17 @@ pub(crate) fn write(steps: &[Step]) -> Vec<Verified<Entry>> {
         all.push(draft.sign(&secret(step.author)).unwrap());
     }
     all
+}
+
+/// Without forks and hostile links.
+pub(crate) fn honest(steps: &[Step]) -> Vec<Step> {
+    let honest = |step: &Step| Step {
+        back: 0,
+        odd: step.odd.max(4),
+        dep: step.dep.min(6),
+        ..*step
+    };
+    steps.iter().map(honest).collect()
 }
 
 /// The same entries in another order, some left out, some twice, cut into batches.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use osier_core::{
-    AuthorTips, Coverage, Entry, EntryHash, Head, NodeId, OrderKey, Seq, SetSum, Verified,
+    AuthorTips, Coverage, Entry, EntryHash, Head, NodeId, Seq, SetSum, Verified,
     limit::AUTHOR_TIPS_MAX, state_hash,
 };
 use osier_proto::{Lsn, Summary, View, range_item};
@@ -215,10 +215,5 @@ impl Model {
                 assert!(view.links(&header.author(), &prev.hash()).unwrap());
             }
         }
-    }
-
-    /// The floor below which this store would have nothing but tips.
-    pub(crate) fn place(entry: &Entry) -> OrderKey {
-        crate::key::place(&entry.order_key())
     }
 }

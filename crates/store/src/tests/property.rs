@@ -60,6 +60,9 @@ proptest! {
         let mut model = Model::default();
         store_all(&store, &mut model, deal(&write(&steps), &keys, keep));
         model.agree(&store.snapshot(topic()).unwrap());
+        let report = store.check(&mut |_, _| {}).unwrap();
+        prop_assert!(report.is_clean(), "{:?}", report.findings);
+        prop_assert_eq!(report.entries, model.entries.len() as u64);
     }
 
     /// The order and the cut of what comes does not matter.

@@ -1,0 +1,246 @@
+//! Rings (`STO-12`, `STO-13`): what a ring holds, and that it agrees with an archive.
+
+use std::collections::BTreeSet;
+
+use osier_core::{
+    Coverage, Entry, EntryHash, OrderKey, Role, Verified,
+    testing::{Chain, topic},
+};
+use osier_proto::{StoreId, View};
+use proptest::prelude::*;
+
+use super::history::{chain, deal, honest, steps, write};
+use crate::{Batch, FUTURE_SLACK_MS, Fate, Retention, Store, TopicRecord, key};
+
+const ID: StoreId = StoreId::from_bytes([6; 16]);
+
+fn ring(retention: Retention) -> Store {
+    let store = Store::in_memory(ID).unwrap();
+    let record = TopicRecord {
+        ticket: vec![1],
+        role: Role::Replay,
+        retention,
+        policy: Vec::new(),
+    };
+    store.set_topic(topic(), &record).unwrap();
+    assert_eq!(store.topic(topic()).unwrap(), Some(record));
+    store
+}
+
+fn commit(store: &Store, entries: &[Verified<Entry>]) -> Vec<Fate> {
+    let mut batch = Batch::new();
+    batch.extend(entries.iter().cloned());
+    let committed = store.commit(&batch).unwrap();
+    committed.topics.get(&topic()).map_or(Vec::new(), |topic| {
+        topic.entries.iter().map(|(_, fate)| *fate).collect()
+    })
+}
+
+fn clean(store: &Store) {
+    let report = store.check(&mut |_, _| {}).unwrap();
+    assert!(report.is_clean(), "{:?}", report.findings);
+}
+
+fn floor(store: &Store) -> Option<OrderKey> {
+    match store.snapshot(topic()).unwrap().summary().coverage {
+        Coverage::Complete => None,
+        Coverage::From { floor } => Some(floor),
+    }
+}
+
+fn held(store: &Store, entries: &[Verified<Entry>]) -> BTreeSet<EntryHash> {
+    let view = store.snapshot(topic()).unwrap();
+    entries
+        .iter()
+        .map(|e| e.hash())
+        .filter(|hash| view.holds(hash).unwrap())
+        .collect()
+}
+
+/// What all batches and prunes must keep true; ends with everything delivered twice.
+fn run(
+    entries: &[Verified<Entry>],
+    batches: Vec<Vec<Verified<Entry>>>,
+    keep: u64,
+) -> (Store, Store) {
+    let (ring, archive) = (
+        ring(Retention::Newest { entries: keep }),
+        Store::in_memory(ID).unwrap(),
+    );
+    for (at, batch) in batches.iter().enumerate() {
+        commit(&ring, batch);
+        commit(&archive, batch);
+        let before = floor(&ring);
+        let snapshot = ring.snapshot(topic()).unwrap();
+        let (summary, items) = (snapshot.summary(), snapshot.order().len().unwrap());
+        if at % 3 == 1 {
+            ring.prune(topic(), 1_050).unwrap();
+        }
+        assert!(floor(&ring) >= before, "the floor never goes down");
+        assert_eq!(snapshot.summary(), summary, "a snapshot stays");
+        assert_eq!(snapshot.order().len().unwrap(), items);
+        assert_eq!(summary.set.count(), items);
+        clean(&ring);
+    }
+    commit(&ring, entries);
+    commit(&archive, entries);
+    ring.prune(topic(), 1_050).unwrap();
+    commit(&ring, entries);
+    clean(&ring);
+    (ring, archive)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 64,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    /// At or above its floor a ring holds what an archive holds, whatever authors do.
+    #[test]
+    fn a_ring_holds_everything_from_its_floor(
+        steps in steps(50),
+        keys in prop::collection::vec(any::<u32>(), 50),
+        keep in 0_u64..30,
+    ) {
+        let entries = write(&steps);
+        let (ring, _) = run(&entries, deal(&entries, &keys, 8), keep);
+        let floor = floor(&ring).unwrap_or(OrderKey::MIN);
+        let above: BTreeSet<EntryHash> = entries
+            .iter()
+            .filter(|entry| key::place(&entry.order_key()) >= floor)
+            .map(|entry| entry.hash())
+            .collect();
+        prop_assert!(held(&ring, &entries).is_superset(&above));
+        // Where nothing but tips would go, the floor stays: they are held anyway.
+        let heads = ring.snapshot(topic()).unwrap().heads(None, 1000).unwrap();
+        let tips: BTreeSet<EntryHash> = heads.iter().map(|head| head.hash).collect();
+        let countable = entries.iter().filter(|entry| {
+            let place = key::place(&entry.order_key());
+            let counts = place.time.as_millis() <= 1_050 + FUTURE_SLACK_MS;
+            place >= floor && counts && !tips.contains(&entry.hash())
+        });
+        prop_assert!(countable.count() as u64 <= keep);
+    }
+
+    /// With honest authors, whatever their clocks, a ring agrees with an archive.
+    #[test]
+    fn a_ring_agrees_with_an_archive(
+        steps in steps(50),
+        keys in prop::collection::vec(any::<u32>(), 50),
+        keep in 0_u64..30,
+    ) {
+        let entries = write(&honest(&steps));
+        let (ring, archive) = run(&entries, deal(&entries, &keys, 8), keep);
+        let (ring, archive) = (ring.snapshot(topic()).unwrap(), archive.snapshot(topic()).unwrap());
+        prop_assert_eq!(ring.summary().state, archive.summary().state);
+        prop_assert_eq!(ring.heads(None, 100).unwrap(), archive.heads(None, 100).unwrap());
+        prop_assert_eq!(ring.hole_count(), 0);
+    }
+}
+
+#[test]
+fn the_floor_is_exact_and_only_the_tip_stays_below() {
+    let ring = ring(Retention::Newest { entries: 3 });
+    let idle = Chain::new(9).at(5).next(b"long ago");
+    let busy = chain(1, topic(), 10);
+    commit(&ring, &[idle.clone()]);
+    commit(&ring, &busy);
+    let report = ring.prune(topic(), 1_800_000_000_000).unwrap();
+    assert_eq!(report.removed, 7);
+    assert_eq!(report.floor, Some(busy[7].order_key()));
+    assert_eq!(held(&ring, &busy).len(), 3);
+    assert!(ring.snapshot(topic()).unwrap().holds(&idle.hash()).unwrap());
+    assert_eq!(ring.snapshot(topic()).unwrap().point().pruned, 7);
+    assert_eq!(
+        ring.snapshot(topic()).unwrap().hole_count(),
+        0,
+        "what was dropped is no hole"
+    );
+    assert_eq!(ring.prune(topic(), 1_800_000_000_000).unwrap().removed, 0);
+    assert_eq!(commit(&ring, &busy[..1]), [Fate::BelowFloor]);
+    clean(&ring);
+}
+
+/// An author with a wrong clock must not push honest entries out.
+#[test]
+fn entries_from_the_future_do_not_count() {
+    let ring = ring(Retention::Newest { entries: 5 });
+    let honest = chain(1, topic(), 5);
+    let now = honest[4].header().time().as_millis();
+    let mut wrong = Chain::new(2);
+    let future: Vec<_> = (1..=20)
+        .map(|n| wrong.at(now + FUTURE_SLACK_MS + n).next(b"tomorrow"))
+        .collect();
+    commit(&ring, &honest);
+    commit(&ring, &future);
+    assert_eq!(ring.prune(topic(), now).unwrap().removed, 0);
+    assert_eq!(held(&ring, &honest).len(), 5);
+    assert_eq!(floor(&ring), None, "nothing was dropped");
+}
+
+#[test]
+fn a_ring_of_time_drops_what_is_older() {
+    let ring = ring(Retention::Within { ms: 4_500 });
+    let entries = chain(1, topic(), 10);
+    commit(&ring, &entries);
+    let now = entries[9].header().time().as_millis();
+    let report = ring.prune(topic(), now).unwrap();
+    assert_eq!(report.removed, 5);
+    assert_eq!(report.floor.unwrap().time.as_millis(), now - 4_500);
+    let report = ring.prune(topic(), now).unwrap();
+    assert_eq!(report.removed, 0);
+    clean(&ring);
+}
+
+/// An entry that names what lies below the floor makes no hole once that was refused.
+#[test]
+fn a_name_below_the_floor_is_settled_by_its_refusal() {
+    let ring = ring(Retention::Newest { entries: 2 });
+    let old = chain(1, topic(), 6);
+    commit(&ring, &old);
+    ring.prune(topic(), 1_800_000_000_000).unwrap();
+    let late = Chain::new(2)
+        .at(1_790_000_000_000)
+        .next_with(b"late", vec![old[1].hash()]);
+    commit(&ring, &[late]);
+    assert_eq!(
+        ring.snapshot(topic()).unwrap().holes(None, 9).unwrap(),
+        [old[1].hash()]
+    );
+    assert_eq!(commit(&ring, &old[1..2]), [Fate::BelowFloor]);
+    assert_eq!(ring.snapshot(topic()).unwrap().hole_count(), 0);
+    clean(&ring);
+}
+
+/// More tips than one row keeps: the smallest make the state hash, none is forgotten.
+#[test]
+fn an_author_of_many_forks_costs_no_more_than_its_row() {
+    let store = Store::in_memory(ID).unwrap();
+    let mut root = Chain::new(1);
+    let first = root.next(b"root");
+    let forks: Vec<_> = (0..40_u8).map(|n| root.clone().next(&[n])).collect();
+    commit(&store, &[first]);
+    for fork in &forks {
+        commit(&store, std::slice::from_ref(fork));
+    }
+    let head = store.snapshot(topic()).unwrap().heads(None, 1).unwrap();
+    assert_eq!(head.len(), osier_core::limit::AUTHOR_TIPS_MAX);
+    clean(&store);
+    let mut sorted: Vec<_> = forks.iter().map(|fork| fork.hash()).collect();
+    sorted.sort_unstable();
+    assert_eq!(
+        head.iter().map(|head| head.hash).collect::<Vec<_>>(),
+        sorted[..16]
+    );
+    let mut next = root.clone();
+    let by_hash = |hash: &EntryHash| forks.iter().find(|fork| fork.hash() == *hash).unwrap();
+    for hash in [&sorted[0], &sorted[30]] {
+        next.follow(&osier_core::SignedEntry::parse(by_hash(hash).to_wire()).unwrap());
+        commit(&store, &[next.next(b"goes on")]);
+        clean(&store);
+    }
+    let heads = store.snapshot(topic()).unwrap().heads(None, 1).unwrap();
+    assert_eq!(heads[15].hash, sorted[16], "the next one moved up");
+}
