@@ -11,9 +11,15 @@ use osier_core::{Entry, EntryHash, NodeId, Role, TopicId, Verified};
 use osier_engine::{BatchId, Commit, DiskError, TopicReport};
 use osier_policy::Rank;
 use osier_proto::{Lsn, Source, StoreId};
-use osier_store::{Batch, Committed, CommittedTopic, Fate, Store, TokenRow};
+use osier_store::{
+    Batch, Committed, CommittedTopic, Fate, Store, StoreOptions, TokenRow,
+    testing::{DiskFault, SimDisk},
+};
 
 use crate::clock::Time;
+
+/// Pages that a store keeps in memory: far more than a run writes.
+const CACHE_BYTES: usize = 4 * 1024 * 1024;
 
 /// Commits that go into one transaction at most; the node merges by size, too.
 const MERGE_MAX: usize = 256;
@@ -25,6 +31,7 @@ pub(crate) type Outcomes = Vec<(BatchId, Result<Vec<TopicReport>, DiskError>)>;
 #[derive(Debug)]
 pub(crate) struct Vault {
     pub(crate) store: Store,
+    image: SimDisk,
     /// The node's own trust list by topic.
     pub(crate) trust: BTreeMap<(TopicId, NodeId), Option<(Rank, Role)>>,
 }
@@ -66,11 +73,25 @@ impl Disk {
 impl Vault {
     /// An empty disk.
     pub(crate) fn new(id: StoreId) -> Self {
-        let store = Store::in_memory(id).expect("memory does not fail");
+        let image = SimDisk::new();
         Self {
-            store,
+            store: open(&image, id),
+            image,
             trust: BTreeMap::new(),
         }
+    }
+
+    /// The power goes: what was synced stays, and any sectors of what came after. `torn` was being
+    /// written, and got so many writes far.
+    pub(crate) fn crash(&mut self, torn: &[Commit], writes: u64, seed: u64) {
+        if !torn.is_empty() {
+            self.image.fail_after(writes, DiskFault::Broken);
+            let trust = self.trust.clone();
+            self.write(torn);
+            self.trust = trust;
+        }
+        self.image = self.image.crash(seed);
+        self.store = open(&self.image, self.store.id());
     }
 
     /// Where sessions take their snapshots.
@@ -158,6 +179,14 @@ impl Vault {
         };
         commit.entries.iter().filter(open).count() as u64
     }
+}
+
+/// A crash must never leave a store that does not open.
+fn open(image: &SimDisk, id: StoreId) -> Store {
+    StoreOptions::new()
+        .cache_bytes(CACHE_BYTES)
+        .open_backend(image.backend(), "simulated disk", id)
+        .expect("whatever a crash leaves is a store")
 }
 
 /// Every commit has failed alike.

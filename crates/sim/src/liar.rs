@@ -10,7 +10,7 @@ use bytes::Bytes;
 use osier_core::{NodeSecret, Signed};
 use osier_proto::{HistorySyncComplete, Message};
 
-use crate::dice::Dice;
+use crate::{clock::Time, dice::Dice};
 
 /// What a byzantine provider does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -55,6 +55,8 @@ pub enum Lie {
     BentEntries,
     /// Sends its marker twice.
     MarkerTwice,
+    /// Sends one entry each 400 ms; otherwise honest.
+    Drips,
 }
 
 /// All of them, in the order of the knob `lie`.
@@ -79,10 +81,11 @@ pub const ALL_LIES: [Lie; LIES] = [
     Lie::Garbage,
     Lie::BentEntries,
     Lie::MarkerTwice,
+    Lie::Drips,
 ];
 
 /// How many there are.
-pub const LIES: usize = 20;
+pub const LIES: usize = 21;
 
 /// What goes on the wire.
 #[derive(Debug)]
@@ -91,6 +94,8 @@ pub(crate) enum Said {
     Message(Message),
     /// Bytes that are none.
     Raw(Bytes),
+    /// A message, so much later.
+    Later(Message, Time),
 }
 
 /// What a liar remembers between its sessions.
@@ -137,6 +142,7 @@ impl Telling {
             | Lie::Stalls
             | Lie::Truncates
             | Lie::BentEntries => self.bend_stream(message, dice),
+            Lie::Drips => return self.drip(message),
             Lie::Garbage => return self.garbage(message, dice),
             _ => vec![message],
         };

@@ -216,6 +216,14 @@ impl Network {
         Some(at)
     }
 
+    /// What is written next towards an end does not arrive before a time.
+    pub(crate) fn hold_back(&mut self, stream: u64, to_end: usize, until: Time) {
+        if let Some(stream) = self.streams.get_mut(&stream) {
+            let end = &mut stream.ends[to_end];
+            end.last = end.last.max(until);
+        }
+    }
+
     /// Whether a piece that is due may be read now; otherwise when to look again, if that is known.
     pub(crate) fn may_read(&self, now: Time, from: NodeIndex, to: NodeIndex) -> Result<(), Option<Time>> {
         let link = &self.links[from][to];

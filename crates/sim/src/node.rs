@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use osier_core::{NodeId, NodeSecret, RequestId, Role, SessionId, TopicId};
+use osier_core::{NodeId, NodeSecret, RequestId, Role, TopicId};
 use osier_engine::{AskId, Engine, OpenSession, SessionKey};
 use osier_policy::{Rank, Rule};
 use osier_proto::{
@@ -201,10 +201,5 @@ impl Heard {
             request: Some(open.request),
             ..Self::default()
         }
-    }
-
-    /// The session's name, once granted.
-    pub(crate) fn session(&self) -> Option<SessionId> {
-        self.ack.as_ref().map(|ack| ack.session)
     }
 }

@@ -17,7 +17,7 @@ pub enum TraceMode {
 
 /// Takes the lines of one run.
 #[derive(Debug)]
-pub struct Trace {
+pub(crate) struct Trace {
     mode: TraceMode,
     hasher: blake3::Hasher,
     line: String,
@@ -26,7 +26,7 @@ pub struct Trace {
 
 impl Trace {
     /// An empty trace.
-    pub fn new(mode: TraceMode) -> Self {
+    pub(crate) fn new(mode: TraceMode) -> Self {
         Self {
             mode,
             hasher: blake3::Hasher::new(),
@@ -36,7 +36,7 @@ impl Trace {
     }
 
     /// One transition.
-    pub fn note(&mut self, now: Time, node: usize, what: fmt::Arguments<'_>) {
+    pub(crate) fn note(&mut self, now: Time, node: usize, what: fmt::Arguments<'_>) {
         if self.mode == TraceMode::Off {
             return;
         }
@@ -51,7 +51,7 @@ impl Trace {
     }
 
     /// Number of lines, and the hash over all of them.
-    pub fn digest(&self) -> (u64, [u8; 32]) {
+    pub(crate) fn digest(&self) -> (u64, [u8; 32]) {
         (self.lines, *self.hasher.finalize().as_bytes())
     }
 }

@@ -171,6 +171,18 @@ impl Author {
         entries.into_iter().map(|entry| self.gossip(entry)).collect()
     }
 
+    /// An entry that is badly signed, and that nothing will ever link to.
+    pub(crate) fn orphan(&mut self) -> Rumour {
+        let bad = with_bad_signature(self.chain.signed(b"orphan"));
+        self.gossip(bad.trust_stored().to_wire())
+    }
+
+    /// The next entry of an honest chain.
+    pub(crate) fn honest(&mut self) -> Rumour {
+        let entry = self.chain.next(b"in order").to_wire();
+        self.gossip(entry)
+    }
+
     fn fork(&mut self, body: &[u8], dice: &mut Dice) -> Vec<WireEntry> {
         if dice.chance(50) {
             std::mem::swap(&mut self.chain, &mut self.before);

@@ -48,7 +48,7 @@ pub(crate) enum Work {
 }
 
 /// Events in one run at most: a run that needs more spins.
-const EVENTS_MAX: u64 = 3_000_000;
+const EVENTS_MAX: u64 = 200_000;
 
 /// Draws for what is not in a module of its own.
 #[derive(Debug)]

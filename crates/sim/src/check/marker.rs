@@ -49,9 +49,14 @@ impl Checks {
         self.undrained += 1;
     }
 
-    /// A hostile author can make more wait for proof than fits; nobody else can.
+    /// A hostile author can make more wait for proof than fits. Gossip that comes during a session
+    /// may name what neither side holds yet.
     fn may_be_cut(&self, reason: CutReason) -> bool {
-        reason == CutReason::Unauthentic && self.has_bad_signers
+        match reason {
+            CutReason::Holes { .. } => true,
+            CutReason::Unauthentic => self.has_bad_signers,
+            _ => false,
+        }
     }
 
     /// A provider session has its end.

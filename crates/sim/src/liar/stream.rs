@@ -5,7 +5,7 @@ use osier_core::WireEntry;
 use osier_proto::{Entries, Message, encode_frame};
 
 use super::{Lie, Said, Telling};
-use crate::dice::Dice;
+use crate::{clock::MS, dice::Dice};
 
 impl Telling {
     /// Holds entries back until the marker has gone.
@@ -48,6 +48,21 @@ impl Telling {
             (Lie::BentEntries, Message::Entries(entries)) => vec![bent(entries)],
             (_, other) => vec![other],
         }
+    }
+
+    /// Entries one by one, each a while after the one before.
+    pub(super) fn drip(&mut self, message: Message) -> Vec<Said> {
+        let Message::Entries(batch) = message else {
+            return vec![Said::Message(message)];
+        };
+        let last = batch.entries.len();
+        let one = |(at, entry): (usize, WireEntry)| {
+            let token = if at + 1 == last { batch.token.clone() } else { None };
+            let entries = vec![entry];
+            let message = Message::Entries(Entries { entries, token });
+            Said::Later(message, (at as u64 + 1) * 400 * MS)
+        };
+        batch.entries.into_iter().enumerate().map(one).collect()
     }
 
     /// The grant is honest; then bytes that are no frame.

@@ -56,6 +56,7 @@ impl World {
 
     fn open_session(&mut self, index: NodeIndex, open: OpenSession) {
         let (key, provider) = (open.key, open.provider);
+        self.checks.asked(self.now, index, open.topic);
         self.trace.note(
             self.now,
             index,

@@ -8,7 +8,7 @@ use super::{Work, World};
 use crate::{
     clock::Time,
     event::{Event, NodeIndex},
-    workload::{Action, Author},
+    workload::{Action, Author, Hostility, hostile_authors},
 };
 
 impl World {
@@ -100,6 +100,41 @@ impl World {
             };
             self.queue.put(at, event);
         }
+    }
+
+    /// Makes the hostile authors that the parameters ask for, in the first topic.
+    pub fn add_hostile_authors(&mut self) {
+        let topics = [self.topic(0)];
+        self.authors = hostile_authors(&self.knobs, &topics);
+    }
+
+    /// One author gossips so many entries that nobody can tell to be its own.
+    pub fn flood_with_orphans(&mut self, to: NodeIndex, entries: u64) {
+        let mut author = Author::new(self.topic(0), Hostility::SignsBadly, 2_000);
+        for _ in 0..entries {
+            let rumour = author.orphan();
+            self.tell_gossip(to, &rumour);
+        }
+        self.settle();
+    }
+
+    /// A new author's chain reaches a node in reverse, its first entry last.
+    pub fn deliver_in_reverse(&mut self, to: NodeIndex, entries: u64) {
+        let mut author = Author::new(self.topic(0), Hostility::Forks, 2_001);
+        let mut chain: Vec<_> = (0..entries).map(|_| author.honest()).collect();
+        chain.reverse();
+        for rumour in chain {
+            self.tell_gossip(to, &rumour);
+        }
+        self.settle();
+    }
+
+    fn tell_gossip(&mut self, to: NodeIndex, rumour: &crate::gossip::Rumour) {
+        let input = Input::Gossip {
+            topic: rumour.topic,
+            bytes: rumour.bytes.clone(),
+        };
+        self.work.push_back(Work::Tell(to, Box::new(input)));
     }
 
     /// Gossip tells a node, for each of its topics, that it has dropped messages.

@@ -35,7 +35,9 @@ impl World {
             next_ask: 0,
         });
         self.trace.note(self.now, index, format_args!("starts, life {}", self.nodes[index].life));
-        self.checks.started(self.now, index, &self.nodes[index].vault);
+        let topics: Vec<TopicId> =
+            self.nodes[index].spec.topics.iter().map(|topic| self.topic(*topic)).collect();
+        self.checks.started(self.now, index, &self.nodes[index].vault, &topics);
         for topic in self.nodes[index].spec.topics.clone() {
             self.open_topic(index, topic);
         }
@@ -108,7 +110,14 @@ impl World {
     /// A node dies: what was not on disk is lost, and nobody is told.
     pub fn crash(&mut self, index: NodeIndex) {
         self.trace.note(self.now, index, format_args!("crashes"));
-        self.nodes[index].up = None;
+        let up = self.nodes[index].up.take();
+        // Half of the crashes fall into a write.
+        let mut torn = up.map(|mut up| up.disk.finish()).unwrap_or_default();
+        if self.dice.disk.chance(50) {
+            torn.clear();
+        }
+        let (writes, seed) = (self.dice.disk.below(12), self.dice.disk.bits());
+        self.nodes[index].vault.crash(&torn, writes, seed);
         self.checks.stopped(index);
         let later = self.now + self.network.idle;
         let mine = self.network.connections.values();

@@ -263,6 +263,11 @@ impl World {
         for said in telling.say(message, memory, &mut self.dice.liar) {
             match said {
                 Said::Message(message) => self.write_message(live.stream, to_end, &message),
+                Said::Later(message, wait) => {
+                    let piece = Piece::Bytes(encode_frame(&message));
+                    self.network.hold_back(live.stream, to_end, self.now + wait);
+                    self.write_piece(live.stream, to_end, piece);
+                }
                 Said::Raw(bytes) => self.write_piece(live.stream, to_end, Piece::Bytes(bytes)),
             }
         }
@@ -294,6 +299,10 @@ impl World {
     }
 
     /// The id of a node, for messages.
+    pub fn node_id(&self, index: NodeIndex) -> NodeId {
+        self.id(index)
+    }
+
     pub(crate) fn id(&self, index: NodeIndex) -> NodeId {
         self.nodes[index].id
     }

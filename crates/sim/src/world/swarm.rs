@@ -76,7 +76,8 @@ impl World {
         if self.nodes[index].life != life || !self.network.connects(index, with) {
             return;
         }
-        if !self.overlay.befriend(topic, index, with) {
+        let full = self.overlay.member(topic, index).map(|m| m.neighbors.len());
+        if full.is_none_or(|neighbors| neighbors >= NEIGHBORS_MAX) || !self.overlay.befriend(topic, index, with) {
             return;
         }
         self.trace.note(self.now, index, format_args!("neighbour of n{with} in {topic:?}"));
@@ -120,10 +121,10 @@ impl World {
         }
     }
 
-    /// A lost neighbour is replaced by one who is remembered.
+    /// A lost neighbour is replaced by one who is remembered, if few are left.
     fn after_loss(&mut self, index: NodeIndex, topic: TopicId, lost: NodeIndex) {
         self.plan_lonely(index, topic);
-        let Some(member) = self.overlay.member(topic, index) else {
+        let Some(member) = self.overlay.member(topic, index).filter(|m| m.neighbors.len() < 2) else {
             return;
         };
         let others: Vec<NodeIndex> = member

@@ -1,0 +1,492 @@
+//! The scenarios of the promise, each as one readable story on the simulator.
+
+use osier_core::{Coverage, Role};
+use osier_engine::{BehindCause, DegradedReason, SyncEvent, TopicPhase};
+use osier_proto::Mode;
+use osier_sim::{Action, Knobs, Lie, MS, NodeSpec, SEC, TraceMode, World};
+
+/// A world with these nodes, one topic owned by node 0, nothing started.
+fn world(specs: Vec<NodeSpec>) -> World {
+    tuned(specs, |_| {})
+}
+
+fn tuned(specs: Vec<NodeSpec>, tune: impl FnOnce(&mut Knobs)) -> World {
+    let mut knobs = Knobs::calm();
+    tune(&mut knobs);
+    let mode = match std::env::var_os("OSIER_SIM_TRACE") {
+        Some(_) => TraceMode::Print,
+        None => TraceMode::Off,
+    };
+    let mut world = World::new(7, knobs, mode);
+    for spec in specs {
+        world.add_node(spec);
+    }
+    world.add_topic(&[0]);
+    world
+}
+
+fn start_all(world: &mut World) {
+    for node in 0..world.node_count() {
+        world.start(node);
+    }
+}
+
+fn no_violation(world: &World) {
+    if let Some(violation) = world.violation() {
+        panic!("{violation}");
+    }
+}
+
+fn phase(world: &World, node: usize) -> Option<TopicPhase> {
+    world.state(node, 0).map(|state| state.phase)
+}
+
+fn entries(world: &World, node: usize) -> u64 {
+    world.state(node, 0).map_or(0, |state| state.entries)
+}
+
+/// Lets time pass until a node is synced with so many entries.
+fn reaches(world: &mut World, node: usize, count: u64, within: u64) {
+    let reached = world.run_while(within, |world| {
+        entries(world, node) < count || phase(world, node) != Some(TopicPhase::Synced)
+    });
+    no_violation(world);
+    let told: Vec<String> =
+        world.told(node, 0).iter().map(|(at, e)| format!("{} {e:?}", at / MS)).collect();
+    assert!(
+        reached,
+        "n{node} has {} of {count} entries, {:?}:\n{}",
+        entries(world, node),
+        phase(world, node),
+        told.join("\n")
+    );
+}
+
+fn coverages(world: &World, node: usize) -> Vec<Coverage> {
+    let told = world.told(node, 0);
+    let synced = told.into_iter().filter_map(|(_, event)| match event {
+        SyncEvent::HistorySynced(synced) => Some(synced.coverage),
+        _ => None,
+    });
+    synced.collect()
+}
+
+fn has_told(world: &World, node: usize, what: impl Fn(&SyncEvent) -> bool) -> bool {
+    world.told(node, 0).into_iter().any(|(_, event)| what(event))
+}
+
+fn modes(world: &World, node: usize) -> Vec<(Mode, bool)> {
+    let told = world.told(node, 0);
+    let started = told.into_iter().filter_map(|(_, event)| match event {
+        SyncEvent::SyncStarted { mode, resumed, .. } => Some((*mode, *resumed)),
+        _ => None,
+    });
+    started.collect()
+}
+
+#[test]
+fn two_nodes_share_history() {
+    let mut world = world(vec![NodeSpec::archive(), NodeSpec::peer()]);
+    start_all(&mut world);
+    world.publish(0, 0, 20);
+    reaches(&mut world, 1, 20, 5 * SEC);
+    world.publish(1, 0, 5);
+    reaches(&mut world, 0, 25, 5 * SEC);
+    assert!(coverages(&world, 1).iter().all(Coverage::is_complete));
+}
+
+/// PL-07: who has an author's entries serves them, long after the author has gone.
+#[test]
+fn chain_of_four_where_the_writer_leaves() {
+    let passing = |from| NodeSpec::peer().trusting(from, 10, Role::Peer);
+    let specs = vec![NodeSpec::archive(), passing(0), passing(1), passing(2)];
+    let mut world = world(specs);
+    world.start(0);
+    world.publish(0, 0, 12);
+    world.start(1);
+    reaches(&mut world, 1, 12, 10 * SEC);
+    world.stop(0);
+    world.start(2);
+    reaches(&mut world, 2, 12, 20 * SEC);
+    world.stop(1);
+    world.start(3);
+    reaches(&mut world, 3, 12, 20 * SEC);
+}
+
+/// A replay node alone is never "complete"; an archive that appears makes it so.
+#[test]
+fn replay_first_then_the_archive_appears() {
+    let joiner = NodeSpec::peer().trusting(1, 20, Role::Replay).trusting(0, 10, Role::Archive);
+    let ring = NodeSpec::replay(10).trusting(0, 10, Role::Archive);
+    let mut world = world(vec![NodeSpec::archive(), ring, joiner]);
+    world.start(0);
+    world.publish(0, 0, 1);
+    for _ in 0..40 {
+        world.run_for(5 * MS);
+        world.publish(0, 0, 1);
+    }
+    world.start(1);
+    world.run_for(10 * SEC);
+    world.stop(0);
+    world.start(2);
+    let from = |world: &World| coverages(world, 2).iter().any(|c| !c.is_complete());
+    assert!(world.run_while(20 * SEC, |world| !from(world)), "{:?}", world.told(2, 0));
+    assert!(!coverages(&world, 2).iter().any(Coverage::is_complete));
+    no_violation(&world);
+    world.start(0);
+    let whole = |world: &World| coverages(world, 2).iter().any(Coverage::is_complete);
+    assert!(world.run_while(90 * SEC, |world| !whole(world)), "{:?}", world.told(2, 0));
+    reaches(&mut world, 2, 41, SEC);
+}
+
+/// What came is kept, the application is told, the rest comes from the next provider.
+#[test]
+fn provider_dies_at_400_of_1000() {
+    let second = NodeSpec::archive().trusting(0, 10, Role::Archive);
+    let joiner = NodeSpec::peer().trusting(0, 1, Role::Archive).trusting(1, 2, Role::Archive);
+    let slow = |knobs: &mut Knobs| {
+        knobs.bandwidth_kib = 40;
+        knobs.window_kib = 16;
+    };
+    let mut world = tuned(vec![NodeSpec::archive(), second, joiner], slow);
+    world.start(0);
+    world.publish(0, 0, 1000);
+    world.start(1);
+    reaches(&mut world, 1, 1000, 120 * SEC);
+    world.start(2);
+    world.run_while(60 * SEC, |world| world.taken(2, 0) < 400);
+    world.crash(0);
+    reaches(&mut world, 2, 1000, 120 * SEC);
+}
+
+fn with_liar(lie: Lie) -> World {
+    let liar = NodeSpec::archive().lying(lie).trusting(0, 10, Role::Archive);
+    let joiner = NodeSpec::peer().trusting(1, 1, Role::Archive).trusting(0, 2, Role::Archive);
+    let mut world = world(vec![NodeSpec::archive(), liar, joiner]);
+    world.start(0);
+    world.publish(0, 0, 30);
+    world.start(1);
+    reaches(&mut world, 1, 30, 10 * SEC);
+    world
+}
+
+#[test]
+fn every_liar_is_seen_through_and_the_honest_provider_is_asked() {
+    for lie in osier_sim::ALL_LIES {
+        let mut world = with_liar(lie);
+        world.start(2);
+        reaches(&mut world, 2, 30, 30 * SEC);
+        world.run_for(5 * SEC);
+        no_violation(&world);
+    }
+}
+
+/// Its marker vouches for what it leaves out: never "synced" on its word while that is missing.
+#[test]
+fn withholding_provider_is_cut() {
+    let mut world = with_liar(Lie::Withholds);
+    world.start(2);
+    let liar = world.node_id(1);
+    world.run_for(10 * SEC);
+    no_violation(&world);
+    let on_its_word = has_told(&world, 2, |event| {
+        matches!(event, SyncEvent::HistorySynced(synced) if synced.provider == liar
+            && synced.entries < 30)
+    });
+    assert!(!on_its_word);
+}
+
+/// A marker that overtakes its entries is parked and judged when they are there.
+#[test]
+fn early_marker_is_parked() {
+    let mut world = with_liar(Lie::EarlyMarker);
+    world.start(2);
+    reaches(&mut world, 2, 30, 20 * SEC);
+}
+
+/// IR-04, PL-01: two islands that both write become one again.
+#[test]
+fn partition_and_heal() {
+    let archive = NodeSpec::archive().trusting(3, 20, Role::Archive);
+    let other = NodeSpec::archive().trusting(0, 20, Role::Archive);
+    let peer = || NodeSpec::peer().trusting(3, 20, Role::Archive);
+    let mut world = world(vec![archive, peer(), peer(), other, peer(), peer()]);
+    start_all(&mut world);
+    world.run_for(5 * SEC);
+    world.part(&[0, 1, 2], &[3, 4, 5]);
+    for _ in 0..6 {
+        world.publish(1, 0, 2);
+        world.publish(5, 0, 3);
+        world.run_for(10 * SEC);
+    }
+    world.join(&[0, 1, 2], &[3, 4, 5]);
+    for node in 0..6 {
+        reaches(&mut world, node, 30, 150 * SEC);
+    }
+}
+
+/// IR-03: a node that crashed and came back with the same key is accepted at once, each time.
+#[test]
+fn restart_with_the_same_key() {
+    let mut world = world(vec![NodeSpec::archive(), NodeSpec::peer()]);
+    start_all(&mut world);
+    world.run_for(2 * SEC);
+    let mut written = 0;
+    for _ in 0..5 {
+        world.crash(1);
+        world.run_for(1500 * MS);
+        world.start(1);
+        world.publish(0, 0, 1);
+        world.run_for(SEC);
+        world.publish(1, 0, 1);
+        written += 2;
+        reaches(&mut world, 0, written, 8 * SEC);
+        reaches(&mut world, 1, written, 8 * SEC);
+    }
+}
+
+/// Of two sessions opened at once one survives, and both nodes end equal.
+#[test]
+fn both_dial_at_once() {
+    let one = NodeSpec::archive().trusting(1, 10, Role::Archive);
+    let other = NodeSpec::archive().trusting(0, 10, Role::Archive);
+    let mut world = tuned(vec![one, other], |knobs| knobs.delay_ms = 50);
+    world.start(0);
+    world.publish(0, 0, 7);
+    world.run_for(100 * MS);
+    world.stop(0);
+    world.start(1);
+    world.publish(1, 0, 5);
+    world.run_for(100 * MS);
+    world.start(0);
+    reaches(&mut world, 0, 12, 20 * SEC);
+    reaches(&mut world, 1, 12, 20 * SEC);
+}
+
+/// PL-05: a fork is told once, and others' entries still come.
+#[test]
+fn forked_author_stops_nobody() {
+    let mut world = tuned(vec![NodeSpec::archive(), NodeSpec::peer(), NodeSpec::peer()], |knobs| {
+        knobs.forkers = 1;
+    });
+    start_all(&mut world);
+    world.run_for(3 * SEC);
+    world.add_hostile_authors();
+    for to in [1, 2, 1, 2, 1, 2] {
+        world.act(Action::Hostile { author: 0, to });
+        world.run_for(SEC);
+    }
+    world.publish(1, 0, 3);
+    world.run_for(20 * SEC);
+    no_violation(&world);
+    let state = |node| world.state(node, 0).map(|state| (state.state_hash, state.entries));
+    assert_eq!(state(0), state(1));
+    assert_eq!(state(1), state(2));
+    for node in 0..3 {
+        assert!(has_told(&world, node, |e| matches!(e, SyncEvent::AuthorForked { .. })));
+    }
+}
+
+/// IR-02: gossip drops messages and says so: a session brings them without another message.
+#[test]
+fn gossip_lag_leads_to_a_session() {
+    let mut world = world(vec![NodeSpec::archive(), NodeSpec::peer()]);
+    start_all(&mut world);
+    world.run_for(5 * SEC);
+    world.deafen(1, true);
+    world.publish(0, 0, 50);
+    world.run_for(SEC);
+    assert_eq!(entries(&world, 1), 0);
+    world.tell_lagged(1);
+    reaches(&mut world, 1, 50, 3 * SEC);
+    let behind = |e: &SyncEvent| {
+        matches!(e, SyncEvent::Behind { cause: BehindCause::GossipLagged, .. })
+    };
+    assert!(has_told(&world, 1, behind));
+}
+
+fn alone_with_liar(lie: Lie, tune: impl FnOnce(&mut Knobs)) -> World {
+    let joiner = NodeSpec::peer();
+    let mut world = tuned(vec![NodeSpec::archive().lying(lie), joiner], tune);
+    world.start(0);
+    world.publish(0, 0, 40);
+    world.run_for(SEC);
+    world.deafen(1, true);
+    world.start(1);
+    world
+}
+
+/// A provider that never answers is given up after five seconds, with a word.
+#[test]
+fn provider_never_answers() {
+    let mut world = alone_with_liar(Lie::NeverAnswers, |_| {});
+    world.run_for(6 * SEC);
+    no_violation(&world);
+    assert!(has_told(&world, 1, |e| matches!(
+        e,
+        SyncEvent::HistorySyncDegraded { reason: DegradedReason::Timeout, .. }
+    )));
+    assert!(has_told(&world, 1, |e| matches!(e, SyncEvent::HistorySyncFailed { .. })));
+}
+
+/// One that answers and then stalls keeps nobody waiting either; what came stays.
+#[test]
+fn provider_answers_then_stalls() {
+    let mut world = alone_with_liar(Lie::Stalls, |_| {});
+    world.run_for(7 * SEC);
+    no_violation(&world);
+    assert!(entries(&world, 1) >= 20);
+    assert!(has_told(&world, 1, |e| matches!(e, SyncEvent::HistorySyncDegraded { .. })));
+}
+
+/// A slow but steady stream is never cut off, however long it takes.
+#[test]
+fn one_entry_each_400_ms() {
+    let mut world = alone_with_liar(Lie::Drips, |_| {});
+    world.run_for(30 * SEC);
+    no_violation(&world);
+    assert_eq!(entries(&world, 1), 40);
+    assert!(!has_told(&world, 1, |e| matches!(e, SyncEvent::HistorySyncDegraded { .. })));
+}
+
+#[test]
+fn empty_topic_is_synced_at_once() {
+    let mut world = world(vec![NodeSpec::archive(), NodeSpec::peer()]);
+    start_all(&mut world);
+    reaches(&mut world, 0, 0, SEC);
+    reaches(&mut world, 1, 0, 2 * SEC);
+    assert!(coverages(&world, 1).iter().all(Coverage::is_complete));
+}
+
+/// PL-09: no network ends as "no provider" at the deadline; a provider that appears is used.
+#[test]
+fn no_network_then_network() {
+    let mut world = world(vec![NodeSpec::archive(), NodeSpec::peer()]);
+    world.start(0);
+    world.publish(0, 0, 9);
+    world.part(&[0], &[1]);
+    world.start(1);
+    world.run_for(12 * SEC);
+    no_violation(&world);
+    assert!(has_told(&world, 1, |e| matches!(e, SyncEvent::HistorySyncFailed { .. })));
+    world.join(&[0], &[1]);
+    reaches(&mut world, 1, 9, 70 * SEC);
+}
+
+/// PL-02: a session that breaks half-way on a link that is fine is tried again and goes on.
+#[test]
+fn session_error_half_way_is_retried() {
+    let slow = |knobs: &mut Knobs| {
+        knobs.bandwidth_kib = 60;
+        knobs.window_kib = 8;
+    };
+    let mut world = tuned(vec![NodeSpec::archive(), NodeSpec::peer()], slow);
+    world.start(0);
+    for _ in 0..20 {
+        world.publish(0, 0, 50);
+        world.run_for(50 * MS);
+    }
+    world.start(1);
+    world.run_while(60 * SEC, |world| world.taken(1, 0) < 300);
+    let before = world.taken(1, 0);
+    assert!(world.snap(0, 1));
+    reaches(&mut world, 1, 1000, 60 * SEC);
+    assert!(before >= 300);
+}
+
+/// WI-10: thousands of orphans by one author do not keep an honest late entry out.
+#[test]
+fn orphans_by_one_author() {
+    let mut world = tuned(vec![NodeSpec::archive(), NodeSpec::peer()], |knobs| {
+        knobs.bad_signers = 1;
+    });
+    start_all(&mut world);
+    world.run_for(3 * SEC);
+    world.flood_with_orphans(1, 6_000);
+    world.publish(0, 0, 1);
+    reaches(&mut world, 1, 1, 20 * SEC);
+    reaches(&mut world, 0, 1, 20 * SEC);
+}
+
+/// WI-12: a long chain delivered in reverse, genesis last: all of it ends up held and linked.
+#[test]
+fn reverse_order_delivery() {
+    let mut world = world(vec![NodeSpec::archive(), NodeSpec::peer()]);
+    start_all(&mut world);
+    world.run_for(3 * SEC);
+    world.deliver_in_reverse(1, 500);
+    reaches(&mut world, 1, 500, 30 * SEC);
+    reaches(&mut world, 0, 500, 30 * SEC);
+    assert_eq!(world.state(1, 0).map(|state| state.holes), Some(0));
+}
+
+/// Entries and the token that covers them are lost together or not at all.
+#[test]
+fn client_restarts_after_the_marker_and_before_persist() {
+    let mut world = tuned(vec![NodeSpec::archive(), NodeSpec::peer()], |knobs| {
+        knobs.disk_ms = 2_000;
+    });
+    world.start(0);
+    world.publish(0, 0, 100);
+    world.run_for(5 * SEC);
+    world.deafen(1, true);
+    for at in [30, 60, 90, 200, 700] {
+        world.start(1);
+        world.run_for(at * MS);
+        world.crash(1);
+        no_violation(&world);
+    }
+    world.start(1);
+    reaches(&mut world, 1, 100, 60 * SEC);
+}
+
+/// A token of a store that is gone is an error with a next step, not an empty answer.
+#[test]
+fn token_of_a_wiped_provider() {
+    let second = NodeSpec::archive().trusting(0, 10, Role::Archive);
+    let first = NodeSpec::archive().trusting(1, 10, Role::Archive);
+    let mut world = world(vec![first, second, NodeSpec::peer()]);
+    start_all(&mut world);
+    world.publish(0, 0, 30);
+    reaches(&mut world, 1, 30, 10 * SEC);
+    reaches(&mut world, 2, 30, 10 * SEC);
+    world.stop(2);
+    world.crash(0);
+    world.wipe(0);
+    world.start(0);
+    reaches(&mut world, 0, 30, 70 * SEC);
+    world.publish(1, 0, 10);
+    world.run_for(5 * SEC);
+    world.start(2);
+    reaches(&mut world, 2, 40, 30 * SEC);
+}
+
+/// After a crash of either side the session goes on from the token.
+#[test]
+fn token_resumes_after_a_crash_of_either_node() {
+    for crashed in [0, 1] {
+        let mut world = world(vec![NodeSpec::archive(), NodeSpec::peer()]);
+        start_all(&mut world);
+        world.run_for(SEC);
+        world.deafen(1, true);
+        world.publish(0, 0, 30);
+        world.run_for(SEC);
+        world.tell_lagged(1);
+        reaches(&mut world, 1, 30, 10 * SEC);
+        world.run_for(2 * SEC);
+        if crashed == 1 {
+            world.crash(1);
+            world.publish(0, 0, 10);
+            world.run_for(SEC);
+            world.start(1);
+        } else {
+            world.crash(0);
+            world.start(0);
+            world.publish(0, 0, 10);
+        }
+        reaches(&mut world, 1, 40, 80 * SEC);
+        let resumed = |world: &World| modes(world, 1).iter().any(|(_, resumed)| *resumed);
+        let resumes = world.run_while(60 * SEC, |world| !resumed(world));
+        assert!(resumes, "n{crashed} crashed: {:?}", modes(&world, 1));
+    }
+}
