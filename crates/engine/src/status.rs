@@ -4,7 +4,7 @@ use osier_core::{Instant, NodeId};
 use osier_policy::{Outcome, silent_at};
 
 use crate::{
-    event::{ProviderState, TopicState},
+    event::{ProviderState, Synced, TopicState},
     peer::Peer,
     session_table::SessionTable,
     topic::Topic,
@@ -28,7 +28,7 @@ pub(crate) fn state_of(
         holes: held.holes,
         state_hash: held.summary.state,
         coverage: held.summary.coverage,
-        synced: topic.completion.synced().cloned(),
+        synced: topic.completion.synced().map(|synced| as_of_now(topic, synced)),
         providers: peers
             .map(|(node, peer)| provider(topic, *node, peer, sessions, now))
             .collect(),
@@ -62,6 +62,17 @@ fn provider(
         expected: peer.shown.expected,
         deadline_ms: deadline.map(|at| at.since(now).as_millis()),
     }
+}
+
+/// The last word on completeness. A node that vouches for itself vouches for what it holds now.
+fn as_of_now(topic: &Topic, synced: &Synced) -> Synced {
+    let mut synced = synced.clone();
+    if synced.session.is_none() {
+        synced.entries = topic.held.summary.set.count();
+        synced.state_hash = topic.held.summary.state;
+        synced.dangling = topic.held.holes;
+    }
+    synced
 }
 
 /// A provider's outcome in one word.
