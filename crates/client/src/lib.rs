@@ -1,1 +1,75 @@
-//! What apps use: open a node, topics, publish, the SyncEvent stream.
+//! A peer-to-peer node for apps that show a topic's history.
+//!
+//! An app gets one stream: entries, then exactly one truthful word on whether history is complete,
+//! then entries as they come.
+//!
+//! ```
+//! # async fn example() -> osier::Result<()> {
+//! use osier::{Event, Osier, Position, SyncEvent};
+//!
+//! let dir = tempfile::tempdir().expect("a directory");
+//! let node = Osier::builder().data_dir(dir.path()).open().await?;
+//! let topic = node.create_topic("lobby").await?;
+//! topic.publish("hello").await?;
+//!
+//! let mut watch = topic.watch(Position::START).await?;
+//! while let Some(event) = watch.next().await {
+//!     match event {
+//!         Event::Entry { entry, .. } => {
+//!             assert_eq!(entry.items()[0].bytes().map(|it| &it[..]), Some(&b"hello"[..]));
+//!             break;
+//!         }
+//!         Event::Sync(SyncEvent::State(state)) => println!("{:?}", state.phase),
+//!         Event::Sync(SyncEvent::HistorySynced(synced)) => println!("{:?}", synced.coverage),
+//!         other => println!("{other:?}"),
+//!     }
+//! }
+//! node.shutdown().await;
+//! # Ok(())
+//! # }
+//! # tokio::runtime::Runtime::new().unwrap().block_on(example()).unwrap();
+//! ```
+//!
+//! | module | what it holds |
+//! | --- | --- |
+//! | `builder` | [`Builder`]: how a node is opened |
+//! | `node` | [`Osier`]: an open node |
+//! | `topic` | [`Topic`]: write, read, follow, trust |
+//! | `stream` | [`Watch`]: the stream |
+//! | `event`, `position` | [`Event`], [`Position`] |
+//! | `page` | [`Page`]: reading history in pages |
+//! | `home` | [`Home`]: the data directory |
+//! | `error` | [`Error`] |
+
+mod builder;
+mod error;
+mod event;
+mod home;
+mod node;
+mod page;
+mod position;
+mod record;
+mod stream;
+mod topic;
+
+pub use osier_core::{
+    Coverage, Entry, EntryHash, EntryHeader, IdTextInvalid, Item, Kind, NodeId, Role, SessionId,
+    StateHash, Ticket, TicketInvalid, TopicId, Verified,
+};
+pub use osier_engine::{
+    BehindCause, Convergence, DegradedReason, EntryPhase, ProviderState, SyncEvent, Synced,
+    TopicPhase, TopicState,
+};
+pub use osier_policy::{Rank, Rule, RuleTextInvalid};
+
+pub use self::{
+    builder::Builder,
+    error::{Error, Fault, Result},
+    event::Event,
+    home::{Home, RunFile},
+    node::{CheckReport, Osier},
+    page::{Order, Page, TimeMark, TimeMarkTextInvalid},
+    position::{Position, PositionTextInvalid},
+    stream::Watch,
+    topic::{Topic, TopicInfo, Trusted},
+};

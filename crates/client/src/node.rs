@@ -1,0 +1,278 @@
+//! An open node.
+
+use std::{
+    path::Path,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use osier_core::{NodeId, Role, Ticket, TopicId, TopicSecret};
+use osier_engine::Rule;
+use osier_node::{Node, NodeConfig, random_bytes};
+use osier_store::Store;
+use tokio::sync::OnceCell;
+
+use crate::{
+    builder::Builder,
+    error::{Error, Result},
+    home::Home,
+    page::blocking,
+    record,
+    topic::Topic,
+};
+
+/// An open node. Clones are the same node.
+///
+/// Close it with [`Osier::shutdown`], so that peers are told and the store can be opened again.
+#[derive(Debug, Clone)]
+pub struct Osier {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Inner {
+    home: Home,
+    config: NodeConfig,
+    /// None once the node has been shut down, so that the file is closed.
+    store: Mutex<Option<Store>>,
+    replay_entries: u64,
+    /// Set while it takes part in topics: from the start, or, opened offline, from the first write.
+    node: OnceCell<Node>,
+}
+
+/// What a check of the store found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckReport {
+    /// Entries whose signatures were verified.
+    pub entries: u64,
+    /// Topics.
+    pub topics: u64,
+    /// What is wrong, a sentence each; none when all is well.
+    pub faults: Vec<String>,
+}
+
+impl Osier {
+    /// Settings for a node to open.
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    pub(crate) fn new(home: Home, config: NodeConfig, store: Store, replay_entries: u64) -> Self {
+        let inner = Inner {
+            home,
+            config,
+            store: Mutex::new(Some(store)),
+            replay_entries,
+            node: OnceCell::new(),
+        };
+        Self {
+            inner: Arc::new(inner),
+        }
+    }
+
+    /// Takes part in the topics that the store knows.
+    pub(crate) async fn start(&self) -> Result<()> {
+        self.inner.node().await.map(|_| ())
+    }
+
+    /// The node's public key.
+    pub fn id(&self) -> NodeId {
+        self.inner.config.secret.node_id()
+    }
+
+    /// Where other nodes can reach it directly, as `ip:port`; none while it is offline.
+    pub fn addresses(&self) -> Vec<String> {
+        self.inner
+            .running()
+            .map(Node::addresses)
+            .unwrap_or_default()
+    }
+
+    /// Its data directory.
+    pub fn home(&self) -> &Home {
+        &self.inner.home
+    }
+
+    /// Makes a topic that this node owns and archives.
+    ///
+    /// # Errors
+    /// If the name is empty or longer than 128 bytes, or the store cannot be written.
+    pub async fn create_topic(&self, name: &str) -> Result<Topic> {
+        let secret = TopicSecret::from_bytes(random_bytes()?);
+        let ticket = Ticket::new(self.id(), secret, name)?;
+        self.join_as(&ticket, Role::Archive).await
+    }
+
+    /// Takes part in the topic of a ticket, keeping what it sees.
+    ///
+    /// # Errors
+    /// If the store cannot be written.
+    pub async fn join(&self, ticket: &Ticket) -> Result<Topic> {
+        self.join_as(ticket, Role::Peer).await
+    }
+
+    /// Takes part in the topic of a ticket in a role. A topic that is known already takes the new
+    /// role and addresses.
+    ///
+    /// # Errors
+    /// If the store cannot be written.
+    pub async fn join_as(&self, ticket: &Ticket, role: Role) -> Result<Topic> {
+        let known = self.topic(ticket.topic()).ok();
+        let rule = known.as_ref().map_or(Rule::default(), Topic::rule);
+        let record = record::encode(ticket, role, rule, self.inner.replay_entries);
+        if let Some(node) = self.inner.running() {
+            if known.is_some() {
+                // An open topic keeps its role and addresses until it is closed.
+                node.close(ticket.topic()).await?;
+            }
+            node.open(record).await?;
+        } else {
+            let (store, id) = (self.inner.store()?, ticket.topic());
+            blocking(move || Ok(store.set_topic(id, &record)?)).await?;
+        }
+        Ok(Topic::new(
+            Arc::clone(&self.inner),
+            ticket.clone(),
+            role,
+            rule,
+        ))
+    }
+
+    /// The topics that this node takes part in, by name.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn topics(&self) -> Result<Vec<Topic>> {
+        let mut topics = Vec::new();
+        for (_, record) in self.inner.store()?.topics()? {
+            topics.push(self.open_topic(&record)?);
+        }
+        topics.sort_by(|a, b| (a.name(), a.id()).cmp(&(b.name(), b.id())));
+        Ok(topics)
+    }
+
+    /// One of them.
+    ///
+    /// # Errors
+    /// If this node does not take part in it, or the store cannot be read.
+    pub fn topic(&self, id: TopicId) -> Result<Topic> {
+        let record = self
+            .inner
+            .store()?
+            .topic(id)?
+            .ok_or(Error::UnknownTopic(id))?;
+        self.open_topic(&record)
+    }
+
+    fn open_topic(&self, record: &osier_store::TopicRecord) -> Result<Topic> {
+        let (ticket, rule) = record::decode(record)?;
+        Ok(Topic::new(
+            Arc::clone(&self.inner),
+            ticket,
+            record.role,
+            rule,
+        ))
+    }
+
+    /// Stops taking part in a topic and removes its history from this node.
+    ///
+    /// # Errors
+    /// If this node does not take part in it, or the store cannot be written.
+    pub async fn leave(&self, id: TopicId) -> Result<()> {
+        self.topic(id)?;
+        if let Some(node) = self.inner.running() {
+            node.close(id).await?;
+        }
+        let store = self.inner.store()?;
+        blocking(move || Ok(store.remove_topic(id)?)).await?;
+        Ok(())
+    }
+
+    /// Verifies the whole store: every signature, every derived table.
+    ///
+    /// # Errors
+    /// If the store cannot be read at all.
+    pub async fn check(&self) -> Result<CheckReport> {
+        let store = self.inner.store()?;
+        blocking(move || {
+            let report = store.check(&mut |_, _| {})?;
+            let listed = report.findings.into_iter();
+            let mut faults: Vec<String> = listed
+                .map(|it| format!("topic {}: {}; {}", it.topic, it.what, it.advice))
+                .collect();
+            if report.more > 0 {
+                faults.push(format!("and {} more", report.more));
+            }
+            Ok(CheckReport {
+                entries: report.entries,
+                topics: report.topics,
+                faults,
+            })
+        })
+        .await
+    }
+
+    /// Copies the store to a new file, as of now; returns its bytes.
+    ///
+    /// # Errors
+    /// If the file is there already or cannot be written.
+    pub async fn backup(&self, to: &Path) -> Result<u64> {
+        let (store, to) = (self.inner.store()?, to.to_owned());
+        blocking(move || {
+            store.backup(&to)?;
+            let found = std::fs::metadata(&to);
+            Ok(found
+                .map_err(|cause| Error::file("read", &to, cause))?
+                .len())
+        })
+        .await
+    }
+
+    /// Draws a new token for the local API and writes it to the data directory.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn new_token(&self) -> Result<String> {
+        let token = data_encoding::HEXLOWER.encode(&random_bytes::<32>()?);
+        self.inner.home.write_token(&token)?;
+        Ok(token)
+    }
+
+    /// Tells peers, writes what is on its way to disk, and stops. Takes some seconds at most. On
+    /// return the data directory can be opened again; calls on this node fail as stopped.
+    pub async fn shutdown(&self) {
+        if let Some(node) = self.inner.running() {
+            node.shutdown().await;
+        }
+        *self.inner.lock() = None;
+    }
+}
+
+impl Inner {
+    /// The node that takes part in topics; started if it was not yet.
+    pub(crate) async fn node(&self) -> Result<&Node> {
+        let start = async || Ok(Node::start(self.config.clone(), self.store()?).await?);
+        self.node.get_or_try_init(start).await
+    }
+
+    /// The node, if it takes part in topics now.
+    pub(crate) fn running(&self) -> Option<&Node> {
+        self.node.get()
+    }
+
+    /// The store, until the node is shut down.
+    pub(crate) fn store(&self) -> Result<Store> {
+        self.lock().clone().ok_or(Error::Stopped)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Store>> {
+        self.store.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn replay_entries(&self) -> u64 {
+        self.replay_entries
+    }
+
+    pub(crate) fn id(&self) -> NodeId {
+        self.config.secret.node_id()
+    }
+}
