@@ -1,0 +1,25 @@
+//! Every bound of the local API: unit, reason, and what happens when it is reached.
+
+/// Bytes of one request unless set otherwise: sixteen entries of the largest size.
+/// Over it: refused with status 413.
+pub const REQUEST_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// Event streams served at once unless set otherwise: each holds a page of entries.
+/// Over it: refused with status 503.
+pub const STREAMS_MAX: usize = 64;
+
+/// Entries of one page. A larger `limit` is cut to it.
+pub const PAGE_ENTRIES_MAX: usize = 1000;
+
+/// Entries of a page when the request does not say.
+pub const PAGE_ENTRIES_DEFAULT: usize = 100;
+
+/// Entries written together while lines arrive: one commit of the engine at most.
+pub const LINES_AT_ONCE: usize = 4096;
+
+/// Bytes written together while lines arrive. A single longer line is written alone.
+pub const LINES_BYTES_AT_ONCE: usize = 1024 * 1024;
+
+/// Time without an event after which a stream sends a comment, in seconds, so that both ends
+/// notice a dead connection.
+pub const KEEP_ALIVE_S: u64 = 15;
