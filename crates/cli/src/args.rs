@@ -1,0 +1,223 @@
+//! The command line. Names and meanings here are relied on by scripts.
+
+mod topic;
+
+use std::{net::SocketAddr, path::PathBuf};
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+
+pub(crate) use self::topic::{TopicCommand, TrustCommand};
+
+/// A peer-to-peer node that keeps a topic's signed history and says truthfully when it has all.
+#[derive(Debug, Parser)]
+#[command(
+    name = "osier",
+    version,
+    propagate_version = true,
+    max_term_width = 100
+)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+    /// Flags of `run`, which is the command when none is given.
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+}
+
+/// What every command takes.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct Global {
+    /// Where the node keeps its key, store and token [default: osier in the data
+    /// folder of this user, as ~/.local/share/osier]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(crate) data_dir: Option<PathBuf>,
+    /// Settings file [default: osier.toml in the current directory, if there]
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Print JSON: one value, or one a line for streams
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Log more to standard error; twice for everything
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub(crate) verbose: u8,
+}
+
+/// Flags of `run`.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct RunArgs {
+    /// Address for other nodes; port 0 takes the port of last time if free, else any
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub(crate) listen_p2p: Option<SocketAddr>,
+    /// Address of the local HTTP API; port 0 takes any free one
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub(crate) listen_api: Option<SocketAddr>,
+    /// Address of the Nostr relay; accepted, but the relay is not built yet
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub(crate) listen_relay: Option<SocketAddr>,
+    /// Print the effective settings with the origin of each, and stop
+    #[arg(long)]
+    pub(crate) print_config: bool,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Start the node and run until Ctrl-C (the command when none is given)
+    Run(RunArgs),
+    /// Show the promise on one screen: an archive, a replay node and a joiner
+    Demo,
+    /// Make, join and look at topics
+    #[command(subcommand)]
+    Topic(TopicCommand),
+    /// Append entries to a topic
+    Publish(PublishArgs),
+    /// Append every line of a file as an entry of its own; goes on where it was stopped
+    Import(ImportArgs),
+    /// Write a topic's items to standard output, one a line
+    Export {
+        /// Topic: name, id, or the start of an id
+        topic: String,
+    },
+    /// Follow what an app would see: entries and what becomes of history
+    Watch(WatchArgs),
+    /// Read history
+    Log(LogArgs),
+    /// Show topics, providers and how complete history is
+    Status {
+        /// Topic: name, id, or the start of an id; all when left out
+        topic: Option<String>,
+    },
+    /// This node's own trust list
+    #[command(subcommand)]
+    Trust(TrustCommand),
+    /// Verify the whole store: every signature, every derived table
+    Check,
+    /// Look for what commonly goes wrong on this machine, with a hint for each
+    Doctor,
+    /// Copy the store to a new file; the copy is a store itself
+    Backup {
+        /// Where to; must not exist
+        file: PathBuf,
+    },
+    /// Print a completion script for a shell
+    Completions {
+        /// Which shell
+        shell: Shell,
+    },
+}
+
+/// Arguments of `publish`.
+#[derive(Debug, Args)]
+pub(crate) struct PublishArgs {
+    /// Topic: name, id, or the start of an id
+    pub(crate) topic: String,
+    /// What to publish; `-` or nothing reads standard input
+    pub(crate) file: Option<PathBuf>,
+    /// One entry a line, in place of one entry for all
+    #[arg(long)]
+    pub(crate) lines: bool,
+}
+
+/// Arguments of `import`.
+#[derive(Debug, Args)]
+pub(crate) struct ImportArgs {
+    /// Topic: name, id, or the start of an id
+    pub(crate) topic: String,
+    /// A file of lines, such as JSON lines; each becomes one entry, byte for byte
+    pub(crate) file: PathBuf,
+    /// Begin at the first line even if an earlier import of this file was stopped
+    #[arg(long)]
+    pub(crate) restart: bool,
+}
+
+/// Arguments of `watch`.
+#[derive(Debug, Args)]
+pub(crate) struct WatchArgs {
+    /// Topic: name, id, or the start of an id
+    pub(crate) topic: String,
+    /// Where to begin: `start`, `now`, or a position that an earlier watch printed
+    #[arg(long, value_name = "POS", default_value = "start")]
+    pub(crate) from: String,
+    /// End when history is complete (exit 0) or will not be (exit 6)
+    #[arg(long)]
+    pub(crate) until_synced: bool,
+}
+
+/// Arguments of `log`.
+#[derive(Debug, Args)]
+pub(crate) struct LogArgs {
+    /// Topic: name, id, or the start of an id
+    pub(crate) topic: String,
+    /// In which order
+    #[arg(long, value_enum, default_value_t = LogOrder::Causal)]
+    pub(crate) order: LogOrder,
+    /// Begin after this position (arrival order)
+    #[arg(long, value_name = "POS")]
+    pub(crate) after: Option<String>,
+    /// At most so many entries
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<u64>,
+    /// Go on with entries as they come; needs a running node
+    #[arg(long)]
+    pub(crate) follow: bool,
+}
+
+/// The order of a log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogOrder {
+    /// After everything that an entry names
+    Causal,
+    /// By the authors' clocks
+    Time,
+    /// As they came to this node
+    Arrival,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    fn parse(line: &str) -> Cli {
+        Cli::try_parse_from(line.split(' ')).unwrap()
+    }
+
+    #[test]
+    fn the_definition_holds_together() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn run_is_the_command_when_none_is_given() {
+        let cli = parse("osier --listen-api 127.0.0.1:0 --data-dir d");
+        assert!(cli.command.is_none());
+        assert_eq!(cli.run.listen_api, Some("127.0.0.1:0".parse().unwrap()));
+        assert_eq!(cli.global.data_dir, Some("d".into()));
+    }
+
+    #[test]
+    fn global_flags_stand_before_and_after_the_command() {
+        for line in ["osier --json watch lobby", "osier watch lobby --json"] {
+            assert!(parse(line).global.json, "{line}");
+        }
+    }
+
+    #[test]
+    fn trust_takes_rank_and_role() {
+        let cli = parse("osier trust add lobby abcd --rank 2 --role replay");
+        let Some(Command::Trust(TrustCommand::Add { rank, role, .. })) = cli.command else {
+            panic!("not trust add");
+        };
+        assert_eq!((rank, role.as_str()), (2, "replay"));
+    }
+
+    #[test]
+    fn an_address_without_a_port_is_refused_by_name() {
+        let error = Cli::try_parse_from(["osier", "run", "--listen-p2p", "127.0.0.1"]);
+        assert!(error.unwrap_err().to_string().contains("--listen-p2p"));
+    }
+}

@@ -1,0 +1,28 @@
+//! One file a command.
+
+pub(crate) mod backup;
+pub(crate) mod check;
+pub(crate) mod completions;
+pub(crate) mod demo;
+pub(crate) mod doctor;
+pub(crate) mod export;
+pub(crate) mod import;
+pub(crate) mod log;
+pub(crate) mod print_config;
+pub(crate) mod publish;
+pub(crate) mod run;
+pub(crate) mod status;
+pub(crate) mod topic;
+pub(crate) mod trust;
+pub(crate) mod watch;
+
+use crate::{config::Config, output::Output};
+
+/// What every command has.
+#[derive(Debug)]
+pub(crate) struct Context {
+    /// How to print.
+    pub(crate) out: Output,
+    /// The settings.
+    pub(crate) config: Config,
+}

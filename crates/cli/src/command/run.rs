@@ -1,0 +1,238 @@
+//! `osier run`: start the node, say where it is, run until Ctrl-C.
+
+use std::{
+    fs,
+    net::{SocketAddr, UdpSocket},
+    path::Path,
+};
+
+use osier::{Osier, RunFile};
+use osier_console::{Console, ConsoleError, Settings};
+use serde_json::{Value, json};
+use tokio::runtime::Runtime;
+
+use super::Context;
+use crate::{
+    config::Config,
+    exit::Exit,
+    failure::{Failure, Outcome},
+    store_failure,
+};
+
+/// The topic that a node makes for itself at its first start.
+const FIRST_TOPIC: &str = "lobby";
+
+/// Remembers the port for other nodes, so that tickets stay good over a restart.
+const PORT_FILE: &str = "p2p.port";
+
+pub(crate) fn run(context: &Context) -> Outcome {
+    let runtime = Runtime::new()
+        .map_err(|error| Failure::other("cannot start worker threads").because(error))?;
+    runtime.block_on(serve(context))
+}
+
+async fn serve(context: &Context) -> Outcome {
+    let config = &context.config;
+    let first_start = !osier::Home::at(&config.data_dir).is_initialised();
+    let osier = open(config)
+        .await
+        .map_err(|error| store_failure::from(&error))?;
+    let ended = serve_opened(context, &osier, first_start).await;
+    context.out.note("stopping");
+    osier.shutdown().await;
+    osier.home().remove_run();
+    ended
+}
+
+async fn serve_opened(context: &Context, osier: &Osier, first_start: bool) -> Outcome {
+    let config = &context.config;
+    let failed = |error: osier::Error| store_failure::from(&error);
+    if first_start && osier.topics().map_err(failed)?.is_empty() {
+        osier.create_topic(FIRST_TOPIC).await.map_err(failed)?;
+    }
+    let token = osier.new_token().map_err(failed)?;
+    let console = start_console(context, osier, token).await?;
+    let p2p = first_address(osier);
+    remember_port(&config.data_dir, p2p);
+    let run = RunFile {
+        pid: std::process::id(),
+        node: osier.id(),
+        addresses: osier.addresses(),
+        p2p,
+        api: Some(console.address()),
+        relay: None,
+    };
+    osier.home().write_run(&run).map_err(failed)?;
+    announce(context, osier, &run)?;
+    interrupted().await;
+    console.shutdown().await;
+    Ok(())
+}
+
+async fn open(config: &Config) -> osier::Result<Osier> {
+    let mut builder = Osier::builder()
+        .data_dir(&config.data_dir)
+        .listen(listen(config))
+        .relays(config.relays.clone())
+        .dns(config.dns)
+        .port_mapping(config.port_mapping)
+        .replay_entries(config.replay_entries);
+    if let Some(on) = config.mdns {
+        builder = builder.mdns(on);
+    }
+    builder.open().await
+}
+
+/// The configured address; for port 0 the port of last time, if it is free.
+fn listen(config: &Config) -> SocketAddr {
+    let mut address = config.listen_p2p;
+    if address.port() != 0 {
+        return address;
+    }
+    let text = fs::read_to_string(config.data_dir.join(PORT_FILE)).unwrap_or_default();
+    if let Ok(port) = text.trim().parse() {
+        address.set_port(port);
+        if UdpSocket::bind(address).is_ok() {
+            return address;
+        }
+    }
+    config.listen_p2p
+}
+
+fn remember_port(dir: &Path, p2p: Option<SocketAddr>) {
+    let Some(p2p) = p2p else { return };
+    if let Err(error) = fs::write(dir.join(PORT_FILE), p2p.port().to_string()) {
+        tracing::warn!(%error, "cannot remember the port: tickets may go stale at a restart");
+    }
+}
+
+/// All addresses of the node have one port.
+fn first_address(osier: &Osier) -> Option<SocketAddr> {
+    osier
+        .addresses()
+        .iter()
+        .find_map(|address| address.parse().ok())
+}
+
+async fn start_console(context: &Context, osier: &Osier, token: String) -> Outcome<Console> {
+    let config = &context.config;
+    let mut settings = Settings::new(config.listen_api, token);
+    settings.request_bytes_max = config.request_bytes_max;
+    settings.streams_max = config.streams_max;
+    match Console::start(osier.clone(), settings.clone()).await {
+        Ok(console) => Ok(console),
+        Err(ConsoleError::Bind { listen, cause }) if config.listen_api_is_default => {
+            context.out.note(&format!(
+                "{listen} is taken ({cause}): the API takes a free port"
+            ));
+            settings.listen.set_port(0);
+            Console::start(osier.clone(), settings)
+                .await
+                .map_err(|error| no_console(&error))
+        }
+        Err(error) => Err(no_console(&error)),
+    }
+}
+
+fn no_console(error: &ConsoleError) -> Failure {
+    Failure::new(Exit::Failure, "the local API cannot be served").because(error)
+}
+
+/// Says where everything is.
+fn announce(context: &Context, osier: &Osier, run: &RunFile) -> Outcome {
+    let mut topics = Vec::new();
+    for topic in osier
+        .topics()
+        .map_err(|error| store_failure::from(&error))?
+    {
+        let ticket = topic
+            .ticket()
+            .map_err(|error| store_failure::from(&error))?;
+        topics.push(json!({
+            "id": topic.id(), "name": topic.name(), "ticket": ticket.to_string(),
+        }));
+    }
+    let value = json!({
+        "node": run.node,
+        "pid": run.pid,
+        "addresses": run.addresses,
+        "p2p": run.p2p,
+        "api": run.api.map(|api| format!("http://{api}")),
+        "relay": null,
+        "data_dir": context.config.data_dir,
+        "topics": topics,
+    });
+    context.out.either(&value, &announcement(&value))?;
+    if let Some(relay) = context.config.listen_relay {
+        let what = "the Nostr relay is not built yet, so nothing listens there";
+        context
+            .out
+            .note(&format!("listen_relay is {relay}: {what}"));
+    }
+    context.out.note("running; Ctrl-C stops it");
+    Ok(())
+}
+
+fn announcement(value: &Value) -> String {
+    let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
+    let addresses = value["addresses"]
+        .as_array()
+        .map(Vec::as_slice)
+        .unwrap_or_default();
+    let addresses: Vec<String> = addresses.iter().map(text).collect();
+    let data = text(&value["data_dir"]);
+    let mut lines = vec![
+        format!("node    {}", text(&value["node"])),
+        format!("peers   {}", addresses.join(" ")),
+        format!(
+            "API     {} (token in {data}/api.token)",
+            text(&value["api"])
+        ),
+        format!("data    {data}"),
+    ];
+    for topic in value["topics"]
+        .as_array()
+        .map(Vec::as_slice)
+        .unwrap_or_default()
+    {
+        lines.push(format!(
+            "topic   {} ({})",
+            text(&topic["name"]),
+            text(&topic["id"])
+        ));
+        lines.push(format!("ticket  {}", text(&topic["ticket"])));
+    }
+    lines.join("\n")
+}
+
+/// Waits for Ctrl-C, or for what a service manager sends.
+async fn interrupted() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
+            tokio::select! {
+                _ = tokio::signal::ctrl_c() => {}
+                _ = terminate.recv() => {}
+            }
+            return;
+        }
+    }
+    // Without a handler the process ends at once, which the store survives.
+    let _ = tokio::signal::ctrl_c().await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn says_where_everything_is() {
+        let value = json!({
+            "node": "aa", "addresses": ["127.0.0.1:4", "192.0.2.1:4"],
+            "api": "http://127.0.0.1:7780", "data_dir": "d",
+            "topics": [{ "id": "bb", "name": "lobby", "ticket": "osier1x" }],
+        });
+        insta::assert_snapshot!(announcement(&value));
+    }
+}

@@ -1,0 +1,62 @@
+//! Every setting: its name in `osier.toml`, in the environment, and its default.
+
+/// One setting.
+#[derive(Debug)]
+pub(crate) struct Key {
+    /// Dotted name in the file.
+    pub(crate) name: &'static str,
+    /// Its variable.
+    pub(crate) env: &'static str,
+    /// Default, in TOML. None: worked out at start, see `Layers`.
+    pub(crate) default: Option<&'static str>,
+}
+
+const fn key(name: &'static str, env: &'static str, default: &'static str) -> Key {
+    Key {
+        name,
+        env,
+        default: Some(default),
+    }
+}
+
+/// All settings, in the order in which they are printed.
+pub(crate) const KEYS: &[Key] = &[
+    Key {
+        name: "data_dir",
+        env: "OSIER_DATA_DIR",
+        default: None,
+    },
+    key("listen_p2p", "OSIER_LISTEN_P2P", "\"0.0.0.0:0\""),
+    key("listen_api", "OSIER_LISTEN_API", "\"127.0.0.1:7780\""),
+    key("listen_relay", "OSIER_LISTEN_RELAY", "\"\""),
+    key("role", "OSIER_ROLE", "\"peer\""),
+    key(
+        "log",
+        "OSIER_LOG",
+        "\"warn,iroh_gossip=error,osier_node::gossip=error\"",
+    ),
+    key("discovery.mdns", "OSIER_DISCOVERY_MDNS", "\"auto\""),
+    key("discovery.relays", "OSIER_DISCOVERY_RELAYS", "[]"),
+    key("discovery.dns", "OSIER_DISCOVERY_DNS", "false"),
+    key(
+        "discovery.port_mapping",
+        "OSIER_DISCOVERY_PORT_MAPPING",
+        "false",
+    ),
+    key(
+        "limits.replay_entries",
+        "OSIER_LIMITS_REPLAY_ENTRIES",
+        "100000",
+    ),
+    key(
+        "limits.request_bytes_max",
+        "OSIER_LIMITS_REQUEST_BYTES_MAX",
+        "16777216",
+    ),
+    key("limits.streams_max", "OSIER_LIMITS_STREAMS_MAX", "64"),
+];
+
+/// The setting of this name.
+pub(crate) fn find(name: &str) -> Option<&'static Key> {
+    KEYS.iter().find(|key| key.name == name)
+}
