@@ -38,6 +38,10 @@ pub const MARKER_HEADS_MAX: usize = 64;
 /// client's outcome is `Cut`.
 pub const HOLES_MAX: usize = 65_536;
 
+/// Entries that a provider looks through to find how far its client has got since its token: what
+/// a client gossiped with before it was cut off. Over it: another mode finds the difference.
+pub const RESUME_SCAN_MAX: u64 = 16 * 1024;
+
 /// Bytes of a resume token. Over it: refused as unserviceable.
 pub const TOKEN_BYTES_MAX: usize = 256;
 

@@ -4,7 +4,7 @@ use osier_core::{Head, SetSum, TopicId};
 
 use crate::{
     heads,
-    limit::{HEAD_BYTES, HEADS_CHEAP_BYTES, HEADS_MAX},
+    limit::{BATCH_BYTES_TARGET, HEAD_BYTES, HEADS_CHEAP_BYTES, HEADS_MAX, RESUME_SCAN_MAX},
     message::{Hello, Mode, Summary, Window},
     token::{ResumePoint, TokenSeal},
     view::{Lsn, View, ViewError},
@@ -53,12 +53,15 @@ pub(super) fn choose(
     let (ours, theirs) = (view.summary(), hello.summary);
     let shown = hello.token.as_ref();
     let opened = shown.and_then(|token| seal.open(token));
-    let point = opened.filter(|point| is_serviceable(point, view, topic));
+    let mut point = opened.filter(|point| is_serviceable(point, view, topic));
     let mut chosen = Chosen {
         plan: Plan::Ranges,
         window: None,
         token_unserviceable: shown.is_some() && point.is_none(),
     };
+    if let Some(opened) = &mut point {
+        move_on(opened, view, &theirs.set)?;
+    }
     if let Some(plan) = without_comparing(&ours, &theirs, point.as_ref()) {
         chosen.plan = plan;
         return Ok(chosen);
@@ -84,6 +87,35 @@ fn is_serviceable(point: &ResumePoint, view: &dyn View, topic: TopicId) -> bool 
         && point.topic == topic
         && point.pruned == now.pruned
         && point.lsn <= now.last
+}
+
+/// A client that followed gossip after its token holds more of our log than the token says. Moves
+/// the point to where the log counts as many entries as the client holds, if what lies between
+/// accounts for them exactly; what it costs is bounded by [`RESUME_SCAN_MAX`].
+fn move_on(point: &mut ResumePoint, view: &dyn View, theirs: &SetSum) -> Result<(), ViewError> {
+    let Some(mut ahead) = theirs.count().checked_sub(point.prefix.count()) else {
+        return Ok(());
+    };
+    if ahead > RESUME_SCAN_MAX {
+        return Ok(());
+    }
+    let mut moved = *point;
+    while ahead > 0 {
+        let max = usize::try_from(ahead).unwrap_or(usize::MAX);
+        let page = view.log(moved.lsn, max, BATCH_BYTES_TARGET)?;
+        for (lsn, entry) in &page.entries {
+            moved.lsn = *lsn;
+            moved.prefix.insert(&entry.hash());
+        }
+        ahead -= page.entries.len() as u64;
+        if page.done {
+            break;
+        }
+    }
+    if moved.prefix == *theirs {
+        *point = moved;
+    }
+    Ok(())
 }
 
 fn without_comparing(

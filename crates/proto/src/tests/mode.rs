@@ -79,6 +79,33 @@ fn a_token_brings_only_what_is_new() {
     assert_equal(&client, &provider);
 }
 
+/// A client followed gossip after its token, was cut off, and comes back: still one round trip.
+#[test]
+fn a_token_older_than_what_gossip_brought_still_resumes() {
+    let all = entries(3, 60);
+    let (client, provider) = stores(&[], &all[..20]);
+    let token = run(&client, &provider)
+        .token
+        .expect("a drained session leaves a token");
+    for entry in &all[20..30] {
+        client.insert(entry);
+        provider.insert(entry);
+    }
+    for entry in &all[30..] {
+        provider.insert(entry);
+    }
+    let mut pair = Pair::new(
+        PairConfig::new(&client, &provider)
+            .with_token(&token)
+            .with_nonce(9),
+    );
+    pair.run();
+    assert_eq!(pair.evidence().mode(), Mode::Resume);
+    assert_eq!(pair.round_trips, 1);
+    assert_eq!(served(&pair), (30, 0));
+    assert_equal(&client, &provider);
+}
+
 #[test]
 fn few_authors_exchange_heads_both_ways() {
     let (a, b) = (entries(3, 60), entries(4, 60));
