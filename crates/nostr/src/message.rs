@@ -1,14 +1,18 @@
 //! The messages between clients and relays: NIP-01, NIP-42, NIP-45, NIP-67, NIP-77.
 //!
-//! | from a client | from a relay |
+//! | from a client | what a relay answers |
 //! | --- | --- |
 //! | `["EVENT", event]` | `["OK", event id, accepted, reason]` |
-//! | `["REQ", id, filter...]` | `["EVENT", id, event]`, `["EOSE", id, hints?]`, `["CLOSED", id, reason]` |
+//! | `["REQ", id, filter...]` | `["EVENT", id, event]` |
+//! | | `["EOSE", id, hints?]` |
+//! | | `["CLOSED", id, reason]` |
 //! | `["CLOSE", id]` | |
-//! | `["COUNT", id, filter...]` | `["COUNT", id, {count, approximate?, hll?}]`, `["CLOSED", id, reason]` |
-//! | `["AUTH", event]` | `["AUTH", challenge]`, `["OK", event id, accepted, reason]` |
-//! | `["NEG-OPEN", id, filter, hex]` | `["NEG-MSG", id, hex]`, `["NEG-ERR", id, reason, cap?]` |
-//! | `["NEG-MSG", id, hex]` | the same |
+//! | `["COUNT", id, filter...]` | `["COUNT", id, {count, approximate?, hll?}]` |
+//! | | `["CLOSED", id, reason]` |
+//! | `["AUTH", event]` | `["OK", event id, accepted, reason]` |
+//! | | `["AUTH", challenge]`, unasked |
+//! | `["NEG-OPEN", id, filter, hex]` | `["NEG-MSG", id, hex]` |
+//! | `["NEG-MSG", id, hex]` | `["NEG-ERR", id, reason, cap?]` |
 //! | `["NEG-CLOSE", id]` | |
 //! | what has no id | `["NOTICE", reason]` |
 

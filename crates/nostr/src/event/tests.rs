@@ -160,3 +160,36 @@ proptest! {
         }
     }
 }
+
+/// The vectors of BIP-340, through the function that checks events (NOS-3).
+#[test]
+fn bip_340_vectors_hold() {
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../specs/vectors/nostr-bip340.json"
+    );
+    #[expect(clippy::disallowed_methods, reason = "a test reads its vectors")]
+    let text = std::fs::read_to_string(path).expect("the vectors are in the repository");
+    let golden: Value = serde_json::from_str(&text).unwrap();
+    let secp = Secp256k1::new();
+    let vectors = golden["vectors"].as_array().unwrap();
+    assert_eq!(vectors.len(), 19);
+    for vector in vectors {
+        let field = |name: &str| vector[name].as_str().unwrap();
+        let message = data_encoding::HEXLOWER
+            .decode(field("message").as_bytes())
+            .unwrap();
+        let key = PublicKey::from_hex(field("public_key")).unwrap();
+        let signature = Signature::from_hex(field("signature")).unwrap();
+        let outcome = verify_signature(&secp, &signature, &message, &key);
+        assert_eq!(
+            outcome.is_ok(),
+            vector["valid"].as_bool().unwrap(),
+            "{vector}"
+        );
+        if let Some(secret) = vector["secret_key"].as_str() {
+            let secret = *PublicKey::from_hex(secret).unwrap().as_bytes();
+            assert_eq!(EventKey::from_bytes(&secret).unwrap().pubkey(), key);
+        }
+    }
+}

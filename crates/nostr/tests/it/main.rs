@@ -1,0 +1,11 @@
+//! The pure half of the bridge as its driver sees it: public faults that it must not repeat,
+//! properties, golden vectors.
+
+mod case_count;
+mod case_negentropy;
+mod case_relay;
+mod case_visible;
+mod machine;
+mod property;
+mod support;
+mod vector;
