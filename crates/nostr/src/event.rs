@@ -89,6 +89,11 @@ impl UnverifiedEvent {
         self.0.kind
     }
 
+    /// The time that it claims.
+    pub fn claimed_time(&self) -> Seconds {
+        self.0.created_at
+    }
+
     /// The tags that it claims.
     pub(crate) fn claimed_tags(&self) -> &[Tag] {
         &self.0.tags

@@ -22,6 +22,7 @@
 //! | `sketch` | `HyperLogLog`, and the questions for which one is kept |
 //! | `fanout` | whom a new event concerns; `matcher` is its slow twin |
 //! | `connection` | the machine of one connection |
+//! | `outgoing` | this node as a client: how a request to a relay ends |
 //! | `mapping` | events and the entries that carry them; routes to topics |
 //! | [`limit`] | every bound with unit, reason and consequence |
 //! | `testing` | (feature `testing`) keys, events, and a slow relay in memory |
@@ -46,6 +47,7 @@ mod mapping;
 mod matcher;
 mod message;
 pub mod nip;
+mod outgoing;
 mod reason;
 mod sketch;
 mod subscription;
@@ -68,6 +70,7 @@ pub use kind::{Class, EventKind};
 pub use mapping::{ENTRY_KIND, ItemInvalid, Routes, bodies, read_item};
 pub use matcher::Matcher;
 pub use message::{ClientMessage, CountAnswer, Refusal, RelayMessage, RelayMessageInvalid, Target};
+pub use outgoing::{Asking, Ending, Step};
 pub use reason::{Prefix, Reason};
 pub use sketch::{CanonicalQuestion, REGISTERS, Sketch};
 pub use subscription::{ConnectionId, Generation, RequestKey, SubscriptionId};

@@ -1,7 +1,9 @@
 //! Cases of the area "COUNT, HLL, EOSE".
 
+use osier_core::{Duration, Instant};
 use osier_nostr::{
-    CountAnswer, EventDraft, PublicKey, RelayMessage, Settings, Sketch,
+    Asking, CountAnswer, Ending, EventDraft, Filter, PublicKey, Reason, RelayMessage, Settings,
+    Sketch, Step, SubscriptionId,
     nip::{
         nip45::{HllRule, RelayCount, total},
         nip67::Hints,
@@ -203,6 +205,67 @@ fn a_page_holds_the_whole_of_its_last_second() {
     let frames = world.say(id, r#"["REQ","s",{"kinds":[1],"limit":3}]"#);
     assert_eq!(event_ids(&frames).len(), 3);
     assert_eq!(frames.last().unwrap(), r#"["EOSE","s",["more"]]"#);
+}
+
+/// NOS-72.
+#[test]
+fn case_ct_10_four_ends_are_told_apart() {
+    let patience = Duration::from_secs(5);
+    let start = Instant::START;
+    let ask = || {
+        let id = SubscriptionId::new("s").unwrap();
+        Asking::read(id, Filter::default(), patience, start).0
+    };
+    let say =
+        |asking: &mut Asking, text: &str| asking.handle(start, RelayMessage::parse(text).unwrap());
+    let event = testing::note(1, 7, "x");
+    let found = format!(r#"["EVENT","s",{}]"#, event.json());
+
+    // An event and the end in one read: the event is handed on first.
+    let mut drained = ask();
+    assert!(matches!(say(&mut drained, &found), Step::Event(_)));
+    let end = say(&mut drained, r#"["EOSE","s",["finish"]]"#);
+    assert_eq!(end, Step::Ended(Ending::Drained));
+    assert_eq!(say(&mut drained, &found), Step::None);
+
+    // A full page, after whatever reconnect, says nothing of the rest.
+    let mut cut = ask();
+    say(&mut cut, &found);
+    let oldest = Some(event.created_at());
+    let end = say(&mut cut, r#"["EOSE","s"]"#);
+    assert_eq!(
+        end,
+        Step::Ended(Ending::Cut {
+            oldest,
+            more: false
+        })
+    );
+    let empty = say(&mut ask(), r#"["EOSE","s"]"#);
+    assert_eq!(
+        empty,
+        Step::Ended(Ending::Cut {
+            oldest: None,
+            more: false
+        })
+    );
+
+    // A wall, with the challenge before it: the read resumes, once.
+    let wall = r#"["CLOSED","s","auth-required: who are you"]"#;
+    let mut walled = ask();
+    say(&mut walled, r#"["AUTH","c"]"#);
+    assert_eq!(say(&mut walled, wall), Step::Authenticate("c".into()));
+    assert!(matches!(say(&mut walled, &found), Step::Event(_)));
+    assert!(matches!(
+        say(&mut walled, wall),
+        Step::Ended(Ending::Refused(_))
+    ));
+
+    let mut silent = ask();
+    say(&mut silent, r#"["NOTICE","busy"]"#);
+    assert_eq!(silent.tick(start), Step::None);
+    let notice = Some(Reason::from_peer("busy"));
+    let end = silent.tick(start.after(patience));
+    assert_eq!(end, Step::Ended(Ending::Silent { notice }));
 }
 
 /// NOS-61: the reading half.

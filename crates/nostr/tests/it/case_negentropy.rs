@@ -3,7 +3,7 @@
 use data_encoding::HEXLOWER as HEX;
 use osier_core::{Duration, Instant};
 use osier_nostr::{
-    Event, Filter, Input, RelayMessage, Seconds, Settings,
+    Asking, Ending, Event, Filter, Input, RelayMessage, Seconds, Settings, Step, SubscriptionId,
     nip::{
         nip17::{Gate, Viewer},
         nip77::{NegSession, item},
@@ -72,6 +72,38 @@ fn case_ng_01_a_refusal_names_the_session() {
     ] {
         assert_eq!(count(&world.say(id, text), start), 1, "{text}");
     }
+}
+
+/// NOS-72: as a client, whatever the refusal, it ends soon and names the cause.
+#[test]
+fn case_ng_01_a_refusal_is_never_in_sync() {
+    let id = || SubscriptionId::new("n").unwrap();
+    let patience = Duration::from_secs(5);
+    let ask = || {
+        let filter = Filter::default();
+        Asking::compare(id(), filter, vec![0x61], patience, Instant::START).0
+    };
+    for text in [
+        r#"["NOTICE","ERROR: bad msg: unknown cmd"]"#,
+        r#"["CLOSED","n","unsupported: no"]"#,
+        r#"["NEG-ERR","n","blocked: too big",500]"#,
+        r#"["CLOSED","n","auth-required: no challenge came"]"#,
+    ] {
+        let message = RelayMessage::parse(text).unwrap();
+        let Step::Ended(Ending::Refused(reason)) = ask().handle(Instant::START, message) else {
+            panic!("{text}");
+        };
+        assert!(text.contains(reason.text()));
+    }
+    let mut silent = ask();
+    let other = RelayMessage::parse(r#"["EOSE","n",["finish"]]"#).unwrap();
+    assert_eq!(silent.handle(Instant::START, other), Step::None);
+    let later = Instant::START.after(patience);
+    assert_eq!(
+        silent.tick(later),
+        Step::Ended(Ending::Silent { notice: None })
+    );
+    assert_eq!(silent.tick(later), Step::None, "it ends once");
 }
 
 /// NOS-81.
