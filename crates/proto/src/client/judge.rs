@@ -270,8 +270,10 @@ impl ClientSession {
         let missing: BTreeSet<EntryHash> = heads.union(&open).copied().collect();
         if missing.is_empty() {
             let (now, covers) = (view.summary(), &parked.marker.covers);
-            if now.set == covers.set && now.state != covers.state {
-                // Sums can be forged by an author who mines for it; tips cannot.
+            // Sums can be forged by an author who mines for it; tips cannot. A ring remembers links
+            // of entries that it has dropped, so who holds just what it holds may see more tips.
+            let whole = covers.coverage.is_complete();
+            if whole && now.set == covers.set && now.state != covers.state {
                 return Ok(Judgement::Cut(CutReason::Set));
             }
             let proofs = (counted, Covered::new(), Closed::new(dangling(&*view)));

@@ -83,3 +83,18 @@ fn an_empty_client_takes_a_whole_ring() {
         "the ring's border, which its marker states"
     );
 }
+
+/// Entries of one millisecond stand in hash order, so a ring keeps pieces of a chain. Who joins
+/// from it alone holds just these pieces, and that is all it is told.
+#[test]
+fn a_ring_of_pieces_is_covered_from_its_floor() {
+    let mut chain = Chain::in_topic(3, topic());
+    let mut all: Vec<_> = (0..40_u8).map(|n| chain.at(1_000).next(&[n])).collect();
+    all.sort_by_key(|entry| entry.order_key());
+    let (client, ring) = stores(&[], &all);
+    let floor = all[25].order_key();
+    ring.prune(topic(), floor);
+    let pair = run(&client, &ring);
+    assert_eq!(pair.evidence().coverage(), Coverage::From { floor });
+    assert_eq!(client.hashes(topic()), ring.hashes(topic()));
+}
