@@ -107,8 +107,10 @@ fn move_on(point: &mut ResumePoint, view: &dyn View, theirs: &SetSum) -> Result<
             moved.lsn = *lsn;
             moved.prefix.insert(&entry.hash());
         }
-        ahead -= page.entries.len() as u64;
-        if page.done {
+        let seen = page.entries.len() as u64;
+        assert!(seen <= ahead, "a page holds at most what was asked for");
+        ahead -= seen;
+        if page.done || seen == 0 {
             break;
         }
     }
