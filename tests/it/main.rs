@@ -1,1 +1,8 @@
-//! End-to-end tests, one module a story.
+//! End-to-end tests: real `osier` processes, real sockets on loopback, one module a story.
+
+mod bad_input;
+mod command_line;
+mod kill;
+mod replay;
+mod shared_history;
+mod support;
