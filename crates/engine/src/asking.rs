@@ -142,13 +142,16 @@ impl Engine {
                 topic.tokens.remove(&provider);
             }
             let peer = topic.peer_mut(provider, now.at);
-            let up = peer.link != Link::Up;
+            let (up, apart) = (peer.link != Link::Up, !peer.neighbor);
             peer.link = Link::Up;
             peer.role_said = role;
             peer.heard = now.at;
             peer.shown.session = Some(session);
             if up {
                 self.emit(id, SyncEvent::ProviderUp { provider });
+            }
+            if up && apart {
+                self.meet(id, provider);
             }
         }
         self.session_moved(key, now);
@@ -265,8 +268,29 @@ impl Engine {
         self.reconsider(id, now);
     }
 
+    /// A session may end on entries that are on disk and not yet reported to this engine. Its word
+    /// waits for that, so that watchers are shown entries before what vouches for them (`CMP-30`).
     fn client_ended(&mut self, key: SessionKey, end: ClientEnd, now: Now) {
-        self.asking_over(key, meaning(end), now);
+        match self.batches.last_waiting() {
+            Some(batch) if matches!(end, ClientEnd::Drained(_)) => {
+                self.schedule.cancel(Timer::Silence(key));
+                self.sessions.settling.push_back((batch, key, end));
+            }
+            _ => self.asking_over(key, meaning(end), now),
+        }
+    }
+
+    /// Ends sessions whose entries have all been reported.
+    pub(crate) fn settle_ends(&mut self, now: Now) {
+        while let Some((batch, ..)) = self.sessions.settling.front() {
+            let first = self.batches.first_waiting();
+            if first.is_some_and(|first| first <= *batch) {
+                return;
+            }
+            if let Some((_, key, end)) = self.sessions.settling.pop_front() {
+                self.asking_over(key, meaning(end), now);
+            }
+        }
     }
 
     /// A session that this node opened is over: its one end.
@@ -381,30 +405,39 @@ impl Engine {
     pub(crate) fn peer_lost(&mut self, node: NodeId, now: Now) {
         let ids: Vec<TopicId> = self.topics.keys().copied().collect();
         for id in ids {
-            let random = self.random_u64();
             let Some(topic) = self.topics.get_mut(&id) else {
                 continue;
             };
-            let trusted = topic.trusts(node);
             let Some(peer) = topic.peers.get_mut(&node).filter(|p| p.link == Link::Up) else {
                 continue;
             };
             peer.link = Link::Down;
-            let gone = !peer.is_connected();
-            if gone && peer.asking.is_none() {
-                if matches!(peer.outcome, Outcome::Drained(_)) {
-                    peer.outcome = Outcome::Lost;
-                }
-                if trusted || !peer.addresses.is_empty() {
-                    let at = peer.backoff.failed(now.at, None, random);
-                    peer.retry_at = Some(at);
-                    self.schedule.set(Timer::Retry(id, node), at);
-                }
-            }
-            if gone {
-                self.emit(id, SyncEvent::ProviderDown { provider: node });
+            if !peer.is_connected() {
+                self.out_of_reach(id, node, now);
             }
             self.reconsider(id, now);
         }
+    }
+
+    /// A peer could be reached and no longer can, whichever of its links went last: what it
+    /// vouched for does not stand any more, and one that counts is asked again.
+    pub(crate) fn out_of_reach(&mut self, id: TopicId, node: NodeId, now: Now) {
+        let random = self.random_u64();
+        let Some(topic) = self.topics.get_mut(&id) else {
+            return;
+        };
+        let trusted = topic.trusts(node);
+        let peer = topic.peer_mut(node, now.at);
+        if peer.asking.is_none() {
+            if matches!(peer.outcome, Outcome::Drained(_)) {
+                peer.outcome = Outcome::Lost;
+            }
+            if trusted || !peer.addresses.is_empty() {
+                let at = peer.backoff.failed(now.at, None, random);
+                peer.retry_at = Some(at);
+                self.schedule.set(Timer::Retry(id, node), at);
+            }
+        }
+        self.emit(id, SyncEvent::ProviderDown { provider: node });
     }
 }

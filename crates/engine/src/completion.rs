@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use osier_core::{Instant, NodeId, Role, TopicId};
+use osier_core::{Coverage, Instant, NodeId, Role, TopicId};
 use osier_policy::{
     Camp, Facts, Held, Me, NO_PROVIDER_AFTER, Outcome, ProviderFacts, Reason, Search, Verdict,
     Voucher, next_to_ask, verdict, wake_at,
@@ -125,13 +125,22 @@ impl Topic {
             mine.is_some_and(|mine| mine.role == Role::Archive) && self.role == Role::Archive;
         let me = Me {
             trusted_archive,
-            held: self.completion.held_before,
+            held: self.held_before(),
         };
         let search = Search::at(self.completion.search_since, now);
         Facts {
             providers,
             me,
             search,
+        }
+    }
+
+    /// Up to where history hung together before. What a ring has dropped since leaves no gap: it is
+    /// not kept.
+    fn held_before(&self) -> Held {
+        match (self.completion.held_before, self.held.summary.coverage) {
+            (Held::UpTo(place), Coverage::From { floor }) => Held::UpTo(place.max(floor)),
+            (held, _) => held,
         }
     }
 }
@@ -253,7 +262,7 @@ fn synced(
     topic: &Topic,
     me: NodeId,
     by: Voucher<Drained>,
-    coverage: osier_core::Coverage,
+    coverage: Coverage,
     convergence: &osier_policy::Convergence,
     still_pending: u32,
 ) -> Synced {
@@ -302,7 +311,7 @@ fn tell_synced(completion: &Completion, new: Synced) -> (Told, Vec<SyncEvent>) {
         && old.convergence == new.convergence);
     let mut events = Vec::new();
     if !same {
-        if let osier_core::Coverage::From { .. } = new.coverage {
+        if let Coverage::From { .. } = new.coverage {
             let (provider, coverage) = (new.provider, new.coverage);
             events.push(SyncEvent::HistoryTruncated { provider, coverage });
         }

@@ -220,13 +220,10 @@ impl Engine {
             .topics
             .get(&id)
             .is_some_and(|t| !t.peers.values().any(|p| p.neighbor));
-        if was != is {
-            let event = if is {
-                SyncEvent::ProviderUp { provider: node }
-            } else {
-                SyncEvent::ProviderDown { provider: node }
-            };
-            self.emit(id, event);
+        match (was, is) {
+            (false, true) => self.emit(id, SyncEvent::ProviderUp { provider: node }),
+            (true, false) => self.out_of_reach(id, node, now),
+            _ => {}
         }
         if !up && alone {
             self.behind(id, BehindCause::LinkLost, 0, now);

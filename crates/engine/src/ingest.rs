@@ -61,6 +61,16 @@ impl Batches {
         self.next += 1;
         BatchId(self.next)
     }
+
+    /// The batch that is reported next; none when nothing is on its way.
+    pub(crate) fn first_waiting(&self) -> Option<BatchId> {
+        self.waiting.keys().next().copied()
+    }
+
+    /// The batch that is reported last.
+    pub(crate) fn last_waiting(&self) -> Option<BatchId> {
+        self.waiting.keys().next_back().copied()
+    }
 }
 
 impl Engine {
@@ -119,6 +129,7 @@ impl Engine {
             }
             Err(error) => self.not_stored(batch, &waiting, &error, now),
         }
+        self.settle_ends(now);
     }
 
     fn stored(&mut self, batch: BatchId, waiting: Waiting, report: Option<TopicReport>, now: Now) {

@@ -89,6 +89,15 @@ impl Engine {
         self.reconsider(id, now);
     }
 
+    /// A peer can be reached again and gossip does not reach it, as far as is known: after a
+    /// partition both sides have neighbours, and nothing else would make one swarm of two (`IR-04`).
+    pub(crate) fn meet(&mut self, id: TopicId, peer: NodeId) {
+        self.put(Output::JoinPeers {
+            topic: id,
+            peers: vec![peer],
+        });
+    }
+
     /// The last gossip neighbour is gone: join again through everyone who is remembered, not only
     /// the bootstrap list (`GOS-7`).
     pub(crate) fn rejoin(&mut self, id: TopicId) {

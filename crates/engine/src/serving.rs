@@ -75,6 +75,7 @@ impl Engine {
         let peer = topic.peer_mut(client, now.at);
         peer.heard = now.at;
         let newly_up = peer.link != Link::Up;
+        let apart = newly_up && !peer.neighbor;
         peer.link = Link::Up;
         let superseded = peer.asking;
         self.sessions
@@ -106,6 +107,9 @@ impl Engine {
             session,
             role,
         }));
+        if apart {
+            self.meet(id, client);
+        }
         if newly_up {
             self.reconsider(id, now);
         }

@@ -1,10 +1,11 @@
 //! The sessions that this node has open, as client and as provider.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use osier_core::{Instant, NodeId, SessionId, TopicId};
+use osier_proto::ClientEnd;
 
-use crate::input::SessionKey;
+use crate::input::{BatchId, SessionKey};
 
 /// A session that this node opened.
 #[derive(Debug, Clone)]
@@ -39,6 +40,9 @@ pub(crate) struct SessionTable {
     next: u64,
     pub(crate) asking: BTreeMap<SessionKey, Asking>,
     pub(crate) serving: BTreeMap<SessionKey, Serving>,
+    /// Drained sessions whose entries are not all reported: what they wait for, oldest first. As
+    /// many as there are sessions at most.
+    pub(crate) settling: VecDeque<(BatchId, SessionKey, ClientEnd)>,
 }
 
 impl SessionTable {
