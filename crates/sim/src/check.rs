@@ -32,6 +32,15 @@ pub struct Violation {
     pub what: String,
 }
 
+impl Violation {
+    /// What kind of violation it is: its text without names and numbers.
+    pub fn kind(&self) -> String {
+        let words = self.what.split(|c: char| !c.is_ascii_alphabetic());
+        let words = words.filter(|word| word.len() > 2 && !word.starts_with("Node"));
+        words.take(8).collect::<Vec<_>>().join(" ")
+    }
+}
+
 /// Everything that a node's disk has ever taken of a topic, noted beside the store.
 #[derive(Debug, Default)]
 pub(crate) struct Holdings {

@@ -39,7 +39,8 @@ pub fn shrink(seed: u64, from: &Knobs) -> Option<Shrunk> {
                 let mut smaller = knobs.clone();
                 smaller.set(name, value);
                 runs += 1;
-                if let Some(found) = run_knobs(seed, &smaller, TraceMode::Off).violation {
+                let found = run_knobs(seed, &smaller, TraceMode::Off).violation;
+                if let Some(found) = found.filter(|found| found.kind() == violation.kind()) {
                     (knobs, violation) = (smaller, found);
                     break;
                 }

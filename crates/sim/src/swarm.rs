@@ -145,7 +145,7 @@ impl Knobs {
 }
 
 fn draw_shape(knobs: &mut Knobs, dice: &mut Dice) {
-    knobs.nodes = *dice.pick(&[2, 2, 3, 3, 3, 4, 4, 5, 6, 7, 9, 12]);
+    knobs.nodes = *dice.pick(&[2, 2, 2, 3, 3, 3, 3, 4, 4, 4, 5, 6, 7, 12]);
     knobs.topics = if dice.chance(20) { 2 } else { 1 };
     knobs.archives = dice.range(0, 2).min(knobs.nodes);
     if knobs.nodes > 2 && dice.chance(35) {
@@ -155,7 +155,7 @@ fn draw_shape(knobs: &mut Knobs, dice: &mut Dice) {
     knobs.late = if dice.chance(60) { dice.range(1, knobs.nodes - 1) } else { 0 };
     knobs.writes = dice.range(1, 24);
     knobs.burst = *dice.pick(&[1, 1, 3, 10, 30]);
-    knobs.backlog = *dice.pick(&[0, 0, 0, 10, 60, 200]);
+    knobs.backlog = *dice.pick(&[0, 0, 0, 10, 50, 120]);
     knobs.rule = u64::from(dice.chance(25));
     knobs.mutual = u64::from(dice.chance(40));
     knobs.fault_s = dice.range(5, 40);

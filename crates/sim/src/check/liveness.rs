@@ -1,6 +1,7 @@
 //! Liveness: once the faults have stopped, a core of honest nodes that can reach each other comes
 //! to hold the same, and every one of them says so, within a stated time.
 
+use osier_core::Role;
 use osier_engine::TopicPhase;
 
 use super::agreement;
@@ -46,12 +47,16 @@ impl World {
         Some(format!("n{node} is {:?} with {providers:?}", state.phase))
     }
 
-    /// Everyone trusts the owner. The owner itself needs to be an archive, or to trust someone of
-    /// the core.
+    /// Everyone trusts the owner, and that is enough if it keeps everything. The owner itself needs
+    /// to be an archive that knows of nobody else, or to trust someone of the core who keeps
+    /// everything.
     fn can_be_synced(&self, node: NodeIndex) -> bool {
         let spec = &self.nodes[node].spec;
-        let trusts_core = spec.trust.iter().any(|(peer, _, _)| self.is_up(*peer));
-        node != 0 || spec.role == osier_core::Role::Archive || trusts_core
+        let deep = |(peer, _, role): &(NodeIndex, _, Role)| {
+            self.is_up(*peer) && *role != Role::Replay
+        };
+        let sole = spec.role == Role::Archive && spec.trust.is_empty();
+        node != 0 || sole || spec.trust.iter().any(deep)
     }
 
     /// What is wrong at the end of a run, however well it has converged.

@@ -41,7 +41,7 @@ impl Checks {
             ClientEnd::Fault(fault) if honest && fault.blames_peer() => {
                 self.fail(now, format!("n{node} blames honest n{peer}: {fault}"));
             }
-            ClientEnd::Cut { reason } if honest && !self.may_be_cut(*reason) => {
+            ClientEnd::Cut { reason } if honest && !live.told_closed && !self.may_be_cut(*reason, node, live) => {
                 self.fail(now, format!("n{node} takes honest n{peer} for a liar: {reason:?}"));
             }
             _ => {}
@@ -50,10 +50,13 @@ impl Checks {
     }
 
     /// A hostile author can make more wait for proof than fits. Gossip that comes during a session
-    /// may name what neither side holds yet.
-    fn may_be_cut(&self, reason: CutReason) -> bool {
+    /// may name what neither side holds yet. A ring may have dropped an entry in the middle of a
+    /// chain, so that its client finds other tips.
+    fn may_be_cut(&self, reason: CutReason, node: NodeIndex, live: &Live) -> bool {
+        let ring = |node| self.floor(node, live.topic).is_some();
         match reason {
             CutReason::Holes { .. } => true,
+            CutReason::Set => ring(live.peer) || ring(node),
             CutReason::Unauthentic => self.has_bad_signers,
             _ => false,
         }

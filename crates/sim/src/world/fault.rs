@@ -172,5 +172,6 @@ impl World {
             self.tempers[from].full_until = 0;
         }
         self.knobs.disk_fail_pcm = 0;
+        self.knobs.gossip_loss_pct = 0;
     }
 }

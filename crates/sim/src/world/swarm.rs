@@ -76,8 +76,7 @@ impl World {
         if self.nodes[index].life != life || !self.network.connects(index, with) {
             return;
         }
-        let full = self.overlay.member(topic, index).map(|m| m.neighbors.len());
-        if full.is_none_or(|neighbors| neighbors >= NEIGHBORS_MAX) || !self.overlay.befriend(topic, index, with) {
+        if !self.overlay.befriend(topic, index, with) {
             return;
         }
         self.trace.note(self.now, index, format_args!("neighbour of n{with} in {topic:?}"));
