@@ -27,7 +27,7 @@ use crate::{
     gossip::Swarms,
     limit::SESSION_ORDERS_MAX,
     metric::SharedCounters,
-    net::{Ask, Connections, Decision, Order, open_session},
+    net::{Ask, Connections, Decision, Order, blocking, open_session},
     watch::Watchers,
 };
 
@@ -69,6 +69,7 @@ impl Driver {
             match self.next(arrivals).await {
                 Arrival::Command(Command::Stop { answer }) => return Some(answer),
                 Arrival::Abandoned => return None,
+                arrival if signs(&arrival) => blocking(|| self.take(arrival)),
                 arrival => self.take(arrival),
             }
         }
@@ -239,6 +240,15 @@ impl Driver {
             self.order(key, Order::Cancel(FailureReason::Restarting));
         }
     }
+}
+
+/// Whether the engine may sign thousands of entries for it: own writes that come, or that waited
+/// for the disk. Other tasks go on meanwhile.
+fn signs(arrival: &Arrival) -> bool {
+    matches!(
+        arrival,
+        Arrival::Disk(_) | Arrival::Command(Command::Publish { .. })
+    )
 }
 
 fn swarm_input(topic: TopicId, news: SwarmNews) -> Input {

@@ -80,9 +80,10 @@ pub(crate) const CONNECTION_WINDOW_BYTES: u32 = 8 * 1024 * 1024;
 /// one stream window.
 pub(crate) const READ_BYTES: usize = 256 * 1024;
 
-/// Bytes of answers that a session holds for a peer that does not read them, in bytes. At it the
-/// session stops reading, so that a peer that asks without reading costs no memory.
-pub(crate) const OUTBOX_BYTES_MAX: usize = 1024 * 1024;
+/// Bytes that a session holds for a peer that does not read them. At it the session stops reading,
+/// so that a peer that asks without reading costs no more. With less, two honest sides could wait
+/// for each other.
+pub(crate) const OUTBOX_BYTES_MAX: usize = osier_proto::limit::OUTBOX_BYTES_MIN;
 
 /// Peers whose addresses are remembered. At it the one unheard of for longest is forgotten.
 pub(crate) const PEERS_REMEMBERED_MAX: usize = 4096;

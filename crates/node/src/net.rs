@@ -14,7 +14,7 @@ pub(crate) use address::PeerBook;
 pub(crate) use connection::Connections;
 pub(crate) use dial::open_session;
 pub(crate) use endpoint::{Bound, addresses, bind};
-pub(crate) use session::Order;
+pub(crate) use session::{Order, blocking};
 
 /// The protocol of sessions (`SES-1`).
 pub(crate) const SYNC_ALPN: &[u8] = b"osier/sync/1";
