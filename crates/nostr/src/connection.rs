@@ -127,11 +127,11 @@ impl Connection {
         match input {
             Input::Text(text) => match ClientMessage::parse(text) {
                 Ok(message) => self.message(now, message, out),
-                Err(refusal) => refuse(refusal, out),
+                Err(refusal) => self.refuse(refusal, out),
             },
             Input::Binary => {
                 let sentence = "messages are text, not binary";
-                refuse(Refusal::new(Target::Frame, Prefix::Invalid, sentence), out);
+                self.refuse(Refusal::new(Target::Frame, Prefix::Invalid, sentence), out);
             }
             Input::Verified {
                 purpose,
@@ -181,6 +181,17 @@ impl Connection {
         }
     }
 
+    /// Refuses something. Whatever is open under the id is over: the client takes `CLOSED` and
+    /// `NEG-ERR` for its end, whichever request they answer (`NOS-43`).
+    fn refuse(&mut self, refusal: Refusal, out: &mut Vec<Output>) {
+        match &refusal.target {
+            Target::Request(id) => self.close(id, out),
+            Target::Negentropy(id) => self.neg_close(id, out),
+            Target::Event(_) | Target::Frame => {}
+        }
+        send(&refusal.into_message(), out);
+    }
+
     /// A new request.
     fn next_generation(&mut self) -> Generation {
         self.last = self.last.next();
@@ -205,8 +216,4 @@ impl Connection {
 
 fn send(message: &RelayMessage, out: &mut Vec<Output>) {
     out.push(Output::Send(Frame::Text(message.to_json())));
-}
-
-fn refuse(refusal: Refusal, out: &mut Vec<Output>) {
-    send(&refusal.into_message(), out);
 }

@@ -16,10 +16,10 @@ use crate::{
     filter::{Filter, TagCondition},
     key::{EventId, PublicKey},
     kind::EventKind,
-    tag::Letter,
+    tag::{Letter, Tag},
 };
 
-/// Names a registered filter as long as it is registered.
+/// Names a registered filter.
 type Slot = u64;
 
 /// The filters under one value.
@@ -89,7 +89,7 @@ impl<K: Ord + Copy> Fanout<K> {
         self.by_key.len()
     }
 
-    /// Whether none is.
+    /// Whether none is registered.
     pub fn is_empty(&self) -> bool {
         self.by_key.is_empty()
     }
@@ -126,41 +126,46 @@ impl<K: Ord + Copy> Fanout<K> {
                 keys.push(key);
             }
         });
+        // Several filters of one subscription may match.
         keys.sort_unstable();
         keys.dedup();
         keys
     }
 
-    /// Calls `each` for every filter that may match the event, and for every one that does. One
-    /// that is registered under several values of the event comes several times.
+    /// Calls `each` for every filter that may match the event, once each: a superset of those
+    /// that do. An event that repeats a tag, or has many that one filter asks for, costs no more.
     pub fn candidates(&self, event: &Event, mut each: impl FnMut(K, &Filter)) {
-        self.buckets(event, |bucket| {
-            let found = bucket.iter().filter_map(|slot| self.slots.get(slot));
-            found.for_each(|registered| each(registered.key, &registered.filter));
-        });
+        for slot in self.slots_for(event) {
+            if let Some(registered) = self.slots.get(&slot) {
+                each(registered.key, &registered.filter);
+            }
+        }
     }
 
     /// How many filters are asked about the event: what it costs.
     pub fn candidates_count(&self, event: &Event) -> usize {
-        let mut count = 0;
-        self.buckets(event, |bucket| count += bucket.len());
-        count
+        self.slots_for(event).len()
     }
 
-    fn buckets(&self, event: &Event, mut each: impl FnMut(&Bucket)) {
+    fn slots_for(&self, event: &Event) -> Vec<Slot> {
         let of_id = self.ids.get(&event.id());
         let of_author = self.authors.get(&event.pubkey());
         let of_kind = self.kinds.get(&event.kind());
-        [of_id, of_author, of_kind]
-            .into_iter()
-            .flatten()
-            .for_each(&mut each);
-        if !self.tags.is_empty() {
-            let indexed = event.tags().iter().filter_map(|tag| tag.indexed());
-            let found = indexed.filter_map(|(letter, value)| self.tags.get(&letter)?.get(value));
-            found.for_each(&mut each);
-        }
-        each(&self.unindexed);
+        let mut values: Vec<(Letter, &str)> = if self.tags.is_empty() {
+            Vec::new()
+        } else {
+            event.tags().iter().filter_map(Tag::indexed).collect()
+        };
+        values.sort_unstable();
+        values.dedup();
+        let of_tag = |(letter, value)| self.tags.get(&letter)?.get(value);
+        let of_tags = values.into_iter().filter_map(of_tag);
+        let buckets = [of_id, of_author, of_kind, Some(&self.unindexed)];
+        let all = buckets.into_iter().flatten().chain(of_tags);
+        let mut slots: Vec<Slot> = all.flatten().copied().collect();
+        slots.sort_unstable();
+        slots.dedup();
+        slots
     }
 
     fn register(&mut self, key: K, filter: Filter) -> Slot {

@@ -88,11 +88,6 @@ pub const NEG_ROUNDS_MAX: u32 = 10_000;
 /// Reached: `NEG-ERR closed:`.
 pub const NEG_IDLE_MS: u64 = 60_000;
 
-/// Values after which a follow list is not looked at as candidates one by one (fan-out index).
-/// An event's tag values are each looked up once; an event has at most
-/// [`EVENT_TAGS_MAX`] of them.
-pub const EVENT_LOOKUPS_MAX: usize = EVENT_TAGS_MAX + 3;
-
 const _: () = assert!(EVENT_JSON_BYTES_MAX <= osier_core::limit::ENTRY_BODY_BYTES_MAX);
 const _: () = assert!(EVENT_JSON_BYTES_MAX + 1024 <= MESSAGE_BYTES_MAX);
 const _: () = assert!(2 * NEG_FRAME_BYTES_MAX + 1024 <= MESSAGE_BYTES_MAX);

@@ -1,6 +1,6 @@
 //! `NEG-OPEN`, `NEG-MSG` and `NEG-CLOSE`: sessions, and how each ends (`NOS-84`).
 
-use super::{Connection, Now, Output, Session, refuse, send};
+use super::{Connection, Now, Output, Session, send};
 use crate::{
     filter::Filter,
     limit,
@@ -35,7 +35,7 @@ impl Connection {
             self.viewer.access(&filter).refusal()
         };
         if let Some(reason) = refusal {
-            return refuse(
+            return self.refuse(
                 Refusal {
                     target: Target::Negentropy(id),
                     reason,
@@ -68,7 +68,7 @@ impl Connection {
         let Some((&generation, session)) = found else {
             let sentence = "no such session is open";
             let refusal = Refusal::new(Target::Negentropy(id), Prefix::Closed, sentence);
-            return refuse(refusal, out);
+            return self.refuse(refusal, out);
         };
         if session.is_busy {
             let reason = Reason::new(Prefix::Invalid, "a message came before its turn");

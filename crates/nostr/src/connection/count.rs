@@ -1,6 +1,6 @@
 //! `COUNT`: one number, or a refusal; never a zero that means something else.
 
-use super::{Connection, Output, refuse, send};
+use super::{Connection, Output, send};
 use crate::{
     filter::Filter,
     limit,
@@ -33,7 +33,7 @@ impl Connection {
             access.refusal()
         };
         if let Some(reason) = refusal {
-            return refuse(
+            return self.refuse(
                 Refusal {
                     target: Target::Request(id),
                     reason,
@@ -63,7 +63,7 @@ impl Connection {
         };
         match outcome {
             Ok(answer) => send(&RelayMessage::Count { id, answer }, out),
-            Err(reason) => refuse(
+            Err(reason) => self.refuse(
                 Refusal {
                     target: Target::Request(id),
                     reason,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Commit, Connection, Frame, Now, Output, Page, ScanEnd, refuse, send};
+use super::{Commit, Connection, Frame, Now, Output, Page, ScanEnd, send};
 use crate::{
     event::Event,
     filter::Filter,
@@ -62,11 +62,11 @@ impl Connection {
         let target = Target::Request(id.clone());
         let access = filters.iter().map(|filter| self.viewer.access(filter));
         if let Some(reason) = Access::of_any(access).refusal() {
-            return refuse(Refusal { target, reason }, out);
+            return self.refuse(Refusal { target, reason }, out);
         }
         if self.subscriptions.len() >= self.settings.subscriptions_max {
             let sentence = "too many subscriptions are open";
-            return refuse(Refusal::new(target, Prefix::RateLimited, sentence), out);
+            return self.refuse(Refusal::new(target, Prefix::RateLimited, sentence), out);
         }
         let withheld = filters.iter().any(|filter| self.viewer.may_miss(filter));
         let served = filters
@@ -249,7 +249,7 @@ impl Connection {
         };
         self.by_id.remove(&subscription.id);
         out.push(Output::Stop { generation });
-        refuse(
+        self.refuse(
             Refusal {
                 target: Target::Request(subscription.id),
                 reason,

@@ -63,3 +63,27 @@ fn what_is_removed_leaves_nothing_behind() {
     assert!(fanout.ids.is_empty() && fanout.authors.is_empty());
     assert!(fanout.tags.is_empty() && fanout.kinds.is_empty());
 }
+
+/// An event cannot make itself expensive by repeating what others subscribe to.
+#[test]
+fn repeated_tags_cost_nothing_more() {
+    let values: Vec<String> = (0..1_000).map(|n| n.to_string()).collect();
+    let list = values
+        .iter()
+        .map(|value| format!("\"{value}\""))
+        .collect::<Vec<_>>()
+        .join(",");
+    let mut fanout = Fanout::new();
+    fanout.insert(1, [filter(&format!(r##"{{"#t":[{list}]}}"##))]);
+    fanout.insert(2, [filter(r##"{"#t":["7"]}"##)]);
+    let tags: Vec<[&str; 2]> = values.iter().map(|value| ["t", &**value]).collect();
+    let tags: Vec<&[&str]> = tags
+        .iter()
+        .map(|tag| &tag[..])
+        .cycle()
+        .take(5_000)
+        .collect();
+    let event = testing::draft(1, 1, &tags, "").unsigned(&testing::pubkey(1));
+    assert_eq!(fanout.candidates_count(&event), 2);
+    assert_eq!(fanout.matching(&event), [1, 2]);
+}

@@ -171,6 +171,26 @@ fn stored_and_live_meet_without_a_hole_or_a_double() {
     );
 }
 
+/// NOS-43: the client takes a refusal for the end of whatever has that id.
+#[test]
+fn a_refusal_ends_what_is_open_under_its_id() {
+    let stop = Output::Stop {
+        generation: Generation(1),
+    };
+    for (open, refused) in [
+        (r#"["REQ","s",{}]"#, r#"["REQ","s"]"#),
+        (r#"["REQ","s",{}]"#, r#"["REQ","s",{"x":1}]"#),
+        (r#"["REQ","s",{}]"#, r#"["COUNT","s",{"kinds":[1059]}]"#),
+        (r#"["NEG-OPEN","s",{},"61"]"#, r#"["NEG-MSG","s","6"]"#),
+    ] {
+        let mut machine = Machine::new();
+        machine.text(open);
+        let out = machine.text(refused);
+        assert!(out.contains(&stop), "{refused}");
+        assert_eq!(frames(&out).len(), 1);
+    }
+}
+
 #[test]
 fn a_failed_scan_closes_the_subscription() {
     let mut machine = Machine::new();

@@ -4,8 +4,10 @@
 mod case_count;
 mod case_negentropy;
 mod case_relay;
+mod case_session;
 mod case_visible;
 mod machine;
 mod property;
+mod sequence;
 mod support;
 mod vector;
