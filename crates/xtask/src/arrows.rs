@@ -79,7 +79,11 @@ const RULES: &[Rule] = &[
     only(3, "store", &["core", "reconcile", "proto"]),
     only(4, "node", &["core", "proto", "engine", "store"]),
     only(4, "eventdb", &["core", "nostr", "store"]),
-    only(5, "client", &["core", "policy", "engine", "store", "node"]),
+    only(
+        5,
+        "client",
+        &["core", "policy", "proto", "engine", "store", "node"],
+    ),
     only(
         5,
         "sim",
