@@ -59,7 +59,7 @@ fn store_topic(
     let forked = work.find_forks(tables)?;
     work.find_missing(tables)?
         .store(tables, no, &mut work.point)?;
-    let came: BTreeSet<EntryHash> = work.stored().map(|(_, entry)| entry.hash()).collect();
+    let came = sorted(work.stored().map(|(_, entry)| entry.hash()));
     let closed = hole::close(tables, no, &mut work.point, &came)?;
     hole::settle(tables, no, &mut work.point, &work.below)?;
     if came.is_empty() && !work.authors.values().any(Author::is_changed) {
@@ -175,7 +175,9 @@ impl<'b> Work<'b> {
             self.is_below(entry) && entry.header().seq().get() <= author.row.dropped_seq
         };
         let (refused, fresh): (Vec<_>, Vec<_>) = self.fresh.iter().copied().partition(dropped);
-        refused.iter().for_each(|at| self.refuse(*at));
+        for &at in &refused {
+            self.refuse(at);
+        }
         (self.fresh, self.refused) = (fresh, refused);
     }
 
@@ -183,24 +185,26 @@ impl<'b> Work<'b> {
     /// the floor that are not tips are refused.
     fn settle_tips(&mut self, tables: &mut Tables<'_>) -> Result<(), Cause> {
         let entries = self.entries;
-        let fresh: BTreeSet<EntryHash> = self.fresh.iter().map(|&at| entries[at].hash()).collect();
-        let mut named: BTreeSet<(NodeId, EntryHash)> = BTreeSet::new();
+        let fresh = sorted(self.fresh.iter().map(|&at| entries[at].hash()));
         // What a refused entry names is no tip either: its author has gone on from there.
         let naming: Vec<usize> = self.refused.iter().chain(&self.fresh).copied().collect();
+        let named = sorted(naming.iter().filter_map(|&at| {
+            let header = entries[at].header();
+            Some((header.prev()?, header.author()))
+        }));
         for at in naming {
             let header = entries[at].header();
-            let Some(prev) = header.prev() else { continue };
-            if !named.insert((header.author(), prev)) || fresh.contains(&prev) {
-                continue;
+            let prev = header.prev();
+            if let Some(prev) = prev.filter(|prev| fresh.binary_search(prev).is_err()) {
+                self.demote(tables, header, &prev)?;
             }
-            self.demote(tables, header, &prev)?;
         }
         let mut refused = BTreeSet::new();
         for &at in &self.fresh {
             let (header, hash) = (entries[at].header(), entries[at].hash());
             let who = header.author();
             // What named it may have been dropped; a tip that comes late is not told from that.
-            let is_named = named.contains(&(who, hash))
+            let is_named = named.binary_search(&(hash, who)).is_ok()
                 || header.seq().get() < self.authors[&who].row.dropped_seq
                 || self.point.hole_rows > 0 && hole::is_awaited(tables, self.no, &hash, &who)?;
             if is_named {
@@ -213,7 +217,9 @@ impl<'b> Work<'b> {
             author.add_tip(self.no, &mut tables.tip, (header.seq(), hash))?;
         }
         self.fresh.retain(|at| !refused.contains(at));
-        refused.into_iter().for_each(|at| self.refuse(at));
+        for at in refused {
+            self.refuse(at);
+        }
         self.keep_a_tip(tables)
     }
 
@@ -316,14 +322,14 @@ impl<'b> Work<'b> {
 
     /// What the stored entries name and neither the batch nor the store holds.
     fn find_missing(&self, tables: &Tables<'_>) -> Result<Missing, Cause> {
-        let came: BTreeSet<EntryHash> = self.stored().map(|(_, entry)| entry.hash()).collect();
-        let demoted: BTreeSet<EntryHash> = self.demoted.iter().map(|(_, _, hash)| *hash).collect();
+        let came = sorted(self.stored().map(|(_, entry)| entry.hash()));
+        let demoted = sorted(self.demoted.iter().map(|(_, _, hash)| *hash));
         let mut known: BTreeMap<EntryHash, bool> = BTreeMap::new();
         let mut missing = Missing::default();
         for (lsn, entry) in self.stored() {
             let header = entry.header();
             for hash in hole::links(header) {
-                if came.contains(&hash) || demoted.contains(&hash) {
+                if came.binary_search(&hash).is_ok() || demoted.binary_search(&hash).is_ok() {
                     continue;
                 }
                 let held = match known.get(&hash) {
@@ -374,11 +380,9 @@ impl<'b> Work<'b> {
         self.write_authors(tables)?;
         self.point.version += 1;
         point::write(tables, self.no, &self.point)?;
-        assert_eq!(
-            index.total().count,
-            self.point.set.count(),
-            "the order holds every entry"
-        );
+        if index.total().count != self.point.set.count() {
+            return Err(Cause::damaged("the order of entries"));
+        }
         writing
             .indexes
             .insert(self.no, (self.point.version, Some(index.into())));
@@ -466,6 +470,13 @@ impl<'b> Work<'b> {
             hole_count: self.point.holes,
         }
     }
+}
+
+/// A set to look things up in: cheaper than a tree for what is built once.
+fn sorted<T: Ord>(items: impl Iterator<Item = T>) -> Vec<T> {
+    let mut items: Vec<T> = items.collect();
+    items.sort_unstable();
+    items
 }
 
 fn last_place(tables: &Tables<'_>, no: TopicNo) -> Result<Option<OrderKey>, Cause> {

@@ -1,7 +1,7 @@
 //! Taking entries out again: for retention, and for tips below the floor that have got a
 //! successor.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, btree_map::Entry};
 
 use osier_core::{NodeId, OrderKey, TopicId};
 use osier_proto::Lsn;
@@ -50,8 +50,8 @@ pub(crate) fn drop_entries(
             dropped.push((lsn, log::decode(&row, &body)?));
         }
         let who = header.author();
-        if !authors.contains_key(&who) {
-            authors.insert(who, Author::load(&tables.head, no, &who)?);
+        if let Entry::Vacant(row) = authors.entry(who) {
+            row.insert(Author::load(&tables.head, no, &who)?);
         }
         let author = authors.get_mut(&who).expect("just loaded");
         if author.new {

@@ -106,7 +106,7 @@ pub(crate) fn close(
     tables: &mut Tables<'_>,
     no: TopicNo,
     point: &mut Point,
-    came: &BTreeSet<EntryHash>,
+    came: &[EntryHash],
 ) -> Result<Vec<EntryHash>, Cause> {
     let mut closed = Vec::new();
     for hash in came {

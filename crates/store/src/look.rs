@@ -103,14 +103,19 @@ impl Shadow {
         if let Some(page) = layer.pages.get(&number) {
             return Ok(page.clone());
         }
-        let mut page = vec![0; PAGE as usize];
+        let mut page = vec![0; small(PAGE)];
         let start = number * PAGE;
         let there = layer.shows.saturating_sub(start).min(PAGE);
         if there > 0 {
-            self.file.read(start, &mut page[..there as usize])?;
+            self.file.read(start, &mut page[..small(there)])?;
         }
         Ok(page)
     }
+}
+
+/// A number of at most a page.
+fn small(bytes: u64) -> usize {
+    usize::try_from(bytes).expect("at most a page")
 }
 
 /// The pages that a span touches: number, offset in the page, length.
@@ -122,7 +127,7 @@ fn pages(offset: u64, length: usize) -> impl Iterator<Item = (u64, usize, usize)
             let (number, inside) = (at / PAGE, at % PAGE);
             let taken = (PAGE - inside).min(end - at);
             at += taken;
-            (number, inside as usize, taken as usize)
+            (number, small(inside), small(taken))
         })
     })
 }
@@ -154,7 +159,7 @@ impl StorageBackend for Shadow {
             let last = length.div_ceil(PAGE);
             layer.pages.retain(|number, _| *number < last);
             if let Some(page) = layer.pages.get_mut(&(length / PAGE)) {
-                page[(length % PAGE) as usize..].fill(0);
+                page[small(length % PAGE)..].fill(0);
             }
             Ok(())
         })

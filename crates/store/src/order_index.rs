@@ -265,8 +265,15 @@ fn settle(
 ) -> Result<Vec<Chunk>, Cause> {
     let Chunk { low, mut sum } = found.chunk;
     let existed = sum.count > 0;
-    added.iter().for_each(|item| sum.insert(&item.id));
-    removed.iter().for_each(|item| sum.remove(&item.id));
+    for item in added {
+        sum.insert(&item.id);
+    }
+    if sum.count < removed.len() as u64 {
+        return Err(Cause::damaged("chunk row"));
+    }
+    for item in removed {
+        sum.remove(&item.id);
+    }
     if sum.count == 0 {
         if existed {
             tables.chunk.remove(&order_key(no, &low))?;
@@ -283,7 +290,9 @@ fn settle(
         )
     };
     let count: u64 = chunks.iter().map(|chunk| chunk.sum.count).sum();
-    assert_eq!(count, sum.count, "a cut loses nothing");
+    if count != sum.count {
+        return Err(Cause::damaged("chunk row"));
+    }
     for chunk in &chunks {
         tables
             .chunk
@@ -302,7 +311,9 @@ fn cut(items: &[Item], low: Item, last: bool) -> Vec<Chunk> {
     };
     let chunk = |(at, items): (usize, &[Item])| {
         let mut sum = Summary::EMPTY;
-        items.iter().for_each(|item| sum.insert(&item.id));
+        for item in items {
+            sum.insert(&item.id);
+        }
         Chunk {
             low: if at == 0 { low } else { items[0] },
             sum,

@@ -195,7 +195,14 @@ impl Storage for OrderView {
     }
 
     fn summary(&self, ranks: Range<u64>) -> Result<Summary, ViewError> {
-        let read = || Ok::<_, Cause>(self.before(ranks.end)? - self.before(ranks.start)?);
+        let read = || {
+            let (start, end) = (self.before(ranks.start)?, self.before(ranks.end)?);
+            if start.count > end.count {
+                Err(short())
+            } else {
+                Ok(end - start)
+            }
+        };
         read().map_err(|cause| cause.view(DOING))
     }
 

@@ -5,7 +5,7 @@
 //! that agree are the same. The floor never goes down: to keep more again, leave the topic and
 //! join it anew.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, btree_map::Entry};
 
 use osier_core::{EntryHash, OrderKey, Timestamp, TopicId};
 use osier_proto::{Lsn, Summary};
@@ -141,11 +141,9 @@ fn prune_step(writing: &mut Writing<'_>, topic: TopicId, now_ms: u64) -> Result<
     }
     point.version += 1;
     point::write(&mut tables, no, &point)?;
-    assert_eq!(
-        index.total().count,
-        point.set.count(),
-        "the order holds every entry"
-    );
+    if index.total().count != point.set.count() {
+        return Err(Cause::damaged("the order of entries"));
+    }
     writing
         .indexes
         .insert(no, (point.version, Some(index.into())));
@@ -261,8 +259,8 @@ fn sweep(
         let row = row.ok_or(Cause::damaged("a log row that an index names"))?;
         let (header, hash) = log::decode_head(row.value())?;
         let who = header.author();
-        if !authors.contains_key(&who) {
-            authors.insert(who, Author::load(&tables.head, no, &who)?);
+        if let Entry::Vacant(row) = authors.entry(who) {
+            row.insert(Author::load(&tables.head, no, &who)?);
         }
         if !authors[&who].has_tip(no, &tables.tip, header.seq(), &hash)? {
             places.push(lsn);

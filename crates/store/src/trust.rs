@@ -72,7 +72,7 @@ fn rows(tables: &ReadTables, no: TopicNo) -> Result<Vec<TrustRow>, Cause> {
     let mut rows = Vec::new();
     for row in tables.trust.range::<&[u8; 36]>(&from..=&to)? {
         let (key, value) = row?;
-        rows.push(decode(key::node_of(key.value()), value.value())?);
+        rows.push(decode(key::node_of(key.value()), *value.value())?);
     }
     Ok(rows)
 }
@@ -89,8 +89,8 @@ pub(crate) fn encode(row: &TrustRow) -> [u8; 5] {
     out
 }
 
-fn decode(node: NodeId, bytes: &[u8; 5]) -> Result<TrustRow, Cause> {
-    let [a, b, c, d, role] = *bytes;
+fn decode(node: NodeId, bytes: [u8; 5]) -> Result<TrustRow, Cause> {
+    let [a, b, c, d, role] = bytes;
     let role = match role {
         0 => Role::Archive,
         1 => Role::Replay,

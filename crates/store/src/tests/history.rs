@@ -111,7 +111,7 @@ pub(crate) fn deal(
     dealt.sort_by_key(|(key, _)| *key);
     let mut batches = vec![Vec::new()];
     for (key, entry) in dealt {
-        if key >> 8 & 3 == 0 {
+        if (key >> 8).is_multiple_of(4) {
             batches.push(Vec::new());
         }
         batches.last_mut().unwrap().push(entry.clone());

@@ -58,11 +58,7 @@ fn held(store: &Store, entries: &[Verified<Entry>]) -> BTreeSet<EntryHash> {
 }
 
 /// What all batches and prunes must keep true; ends with everything delivered twice.
-fn run(
-    entries: &[Verified<Entry>],
-    batches: Vec<Vec<Verified<Entry>>>,
-    keep: u64,
-) -> (Store, Store) {
+fn run(entries: &[Verified<Entry>], batches: &[Vec<Verified<Entry>>], keep: u64) -> (Store, Store) {
     let (ring, archive) = (
         ring(Retention::Newest { entries: keep }),
         Store::in_memory(ID).unwrap(),
@@ -105,7 +101,7 @@ proptest! {
         keep in 0_u64..30,
     ) {
         let entries = write(&steps);
-        let (ring, _) = run(&entries, deal(&entries, &keys, 8), keep);
+        let (ring, _) = run(&entries, &deal(&entries, &keys, 8), keep);
         let floor = floor(&ring).unwrap_or(OrderKey::MIN);
         let above: BTreeSet<EntryHash> = entries
             .iter()
@@ -132,7 +128,7 @@ proptest! {
         keep in 0_u64..30,
     ) {
         let entries = write(&honest(&steps));
-        let (ring, archive) = run(&entries, deal(&entries, &keys, 8), keep);
+        let (ring, archive) = run(&entries, &deal(&entries, &keys, 8), keep);
         let (ring, archive) = (ring.snapshot(topic()).unwrap(), archive.snapshot(topic()).unwrap());
         prop_assert_eq!(ring.summary().state, archive.summary().state);
         prop_assert_eq!(ring.heads(None, 100).unwrap(), archive.heads(None, 100).unwrap());
@@ -145,7 +141,7 @@ fn the_floor_is_exact_and_only_the_tip_stays_below() {
     let ring = ring(Retention::Newest { entries: 3 });
     let idle = Chain::new(9).at(5).next(b"long ago");
     let busy = chain(1, topic(), 10);
-    commit(&ring, &[idle.clone()]);
+    commit(&ring, std::slice::from_ref(&idle));
     commit(&ring, &busy);
     let report = ring.prune(topic(), 1_800_000_000_000).unwrap();
     assert_eq!(report.removed, 7);

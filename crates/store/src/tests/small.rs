@@ -200,7 +200,7 @@ fn a_check_finds_what_was_changed() {
     type Damage = fn(&mut Tables<'_>);
     let damages: [(&str, Damage); 8] = [
         ("by_hash", |tables| {
-            drop(tables.by_hash.pop_first().unwrap())
+            drop(tables.by_hash.pop_first().unwrap());
         }),
         ("chain", |tables| drop(tables.chain.pop_last().unwrap())),
         ("order", |tables| drop(tables.order.pop_first().unwrap())),
@@ -208,7 +208,7 @@ fn a_check_finds_what_was_changed() {
         ("log", |tables| drop(tables.log.pop_last().unwrap())),
         ("hole", |tables| drop(tables.hole.pop_first().unwrap())),
         ("frontier", |tables| {
-            drop(tables.frontier.pop_first().unwrap())
+            drop(tables.frontier.pop_first().unwrap());
         }),
         ("entry", |tables| {
             let (key, mut row) = {

@@ -95,7 +95,7 @@ fn rows() -> Value {
     let mut large = Vec::new();
     assert!(!log::encode(&Chain::new(1).next(b"body"), &mut small));
     assert!(log::encode(
-        &Chain::new(1).next(&[7; log::INLINE_BODY_BYTES_MAX + 1]),
+        &Chain::new(1).next(&vec![7; log::INLINE_BODY_BYTES_MAX + 1]),
         &mut large
     ));
     let leaf = |n: u8| Leaf {
