@@ -9,21 +9,18 @@
 //! relay keeps one for each worker, with the connections that the worker serves, and offers every
 //! event to each; where a copy must be read elsewhere, cloning makes an immutable one.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod bucket;
 
+use std::collections::BTreeMap;
+
+use self::bucket::{Bucket, Slot, cost, forget_all, values_of};
 use crate::{
     event::Event,
-    filter::{Filter, TagCondition},
+    filter::Filter,
     key::{EventId, PublicKey},
     kind::EventKind,
     tag::{Letter, Tag},
 };
-
-/// Names a registered filter.
-type Slot = u64;
-
-/// The filters under one value.
-type Bucket = BTreeSet<Slot>;
 
 /// How much more often events come with one kind than with one author, one tag value, one id: a
 /// guess, from a text note being one event in two while an author writes one in some thousands.
@@ -277,32 +274,6 @@ impl<K: Ord + Copy> Fanout<K> {
             Dimension::Unindexed => {
                 self.unindexed.remove(&slot);
             }
-        }
-    }
-}
-
-fn values_of(filter: &Filter, letter: Letter) -> &[Box<str>] {
-    filter
-        .tag(letter)
-        .map(TagCondition::values)
-        .unwrap_or_default()
-}
-
-/// What it costs to be asked for each event with one of the values.
-fn cost<'a>(weight: usize, buckets: impl Iterator<Item = Option<&'a Bucket>>) -> usize {
-    let each = buckets.map(|bucket| weight * (bucket.map_or(0, Bucket::len) + 1));
-    each.fold(0, usize::saturating_add)
-}
-
-/// Takes the slot out of the buckets of these values; an empty bucket goes too.
-fn forget_all<V: Ord>(buckets: &mut BTreeMap<V, Bucket>, values: &[V], slot: Slot) {
-    for value in values {
-        let is_empty = buckets.get_mut(value).is_some_and(|bucket| {
-            bucket.remove(&slot);
-            bucket.is_empty()
-        });
-        if is_empty {
-            buckets.remove(value);
         }
     }
 }

@@ -2,6 +2,7 @@
 //! properties, golden vectors.
 
 mod case_count;
+mod case_frame;
 mod case_negentropy;
 mod case_relay;
 mod case_session;

@@ -72,7 +72,8 @@ proptest! {
                     world.say(id, &format!("[\"CLOSE\",\"{name}\"]"))
                 }
                 Said::Publish(n, kind) => {
-                    let event = testing::event(*n, at as u64, *kind, &[&["relay", "ALL_RELAYS"]], "");
+                    let tags: &[&[&str]] = &[&["relay", "ALL_RELAYS"]];
+                    let event = testing::event(*n, at as u64, *kind, tags, "");
                     let frames = world.publish(id, &event);
                     prop_assert_eq!(count(&frames, "[\"OK\""), 1, "{:?}", frames);
                     frames
