@@ -3,9 +3,9 @@
 use bytes::Bytes;
 use osier_core::{NodeId, Role, TopicId};
 use osier_engine::{
-    BatchId, DiskError, Reply, SessionEvent, SessionKey, TopicReport, TopicSetup, TopicState,
+    BatchId, DiskError, Rank, Reply, Rule, SessionEvent, SessionKey, TopicReport, TopicSetup,
+    TopicState,
 };
-use osier_policy::{Rank, Rule};
 use osier_proto::Lsn;
 use tokio::sync::oneshot;
 

@@ -5,8 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use iroh::Endpoint;
 use osier_core::{EntryHash, Kind, NodeId, Role, TopicId};
-use osier_engine::{CommandError, Reply, TopicSetup, TopicState};
-use osier_policy::{Rank, Rule};
+use osier_engine::{CommandError, Rank, Reply, Rule, TopicSetup, TopicState};
 use osier_store::{Store, TopicRecord};
 use tokio::sync::{mpsc, oneshot};
 

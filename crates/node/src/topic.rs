@@ -1,8 +1,7 @@
 //! How a topic begins: from its record, and from O(1) readings of the store.
 
 use osier_core::{EntryHash, NodeId, OrderKey, Role, Seq, Ticket, Timestamp, TopicId};
-use osier_engine::TopicSetup;
-use osier_policy::{Rank, Rule};
+use osier_engine::{Rank, Rule, TopicSetup};
 use osier_proto::{Token, View, ViewError};
 use osier_store::{Retention, Store, StoreError, TopicRecord, TrustRow};
 

@@ -176,8 +176,7 @@ impl Watchers {
 #[cfg(test)]
 mod tests {
     use osier_core::{Coverage, Role, StateHash, testing::topic};
-    use osier_engine::TopicPhase;
-    use osier_policy::Rule;
+    use osier_engine::{Rule, TopicPhase};
 
     use super::*;
 

@@ -4,9 +4,8 @@ use std::{future::Future, time::Duration};
 
 use bytes::Bytes;
 use osier_core::{EntryHash, Kind, NodeId, NodeSecret, Role, Ticket, TopicId, TopicSecret};
-use osier_engine::SyncEvent;
+use osier_engine::{Rule, SyncEvent};
 use osier_node::{EventStream, Node, NodeConfig, topic_record};
-use osier_policy::Rule;
 use osier_proto::{Lsn, StoreId, View};
 use osier_store::{Retention, Store};
 
