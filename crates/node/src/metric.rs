@@ -74,7 +74,7 @@ metrics! {
     dials_failed,
     /// Connections accepted, gossip included.
     connections_accepted,
-    /// Connections refused for a bound of [`crate::limit`].
+    /// Connections refused before the handshake: too many from one address, or in all.
     connections_refused,
     /// Connections closed because a newer one of the same peer showed them dead.
     connections_replaced,
