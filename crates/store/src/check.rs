@@ -65,8 +65,8 @@ pub struct Finding {
 pub(crate) const LOST: &str =
     "restore the store from a backup, or remove the topic and sync it again from peers";
 /// For what follows from the log.
-pub(crate) const DERIVED: &str = "the entries themselves are whole: remove the topic and sync it again, or restore a backup; \
-     please report it, this is a bug of osier or of the disk";
+pub(crate) const DERIVED: &str = "the entries themselves are whole, an index is not; \
+     remove the topic and sync it again, or restore a backup; report it: osier or the disk erred";
 
 impl Store {
     /// Checks the whole store. `progress` is told how many entries are done, and of how many.

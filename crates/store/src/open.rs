@@ -23,7 +23,7 @@ use crate::{
     store::Store,
 };
 
-/// Starts `meta`: whose file this is.
+/// Starts `meta` (`STO-1`): whose file this is.
 pub(crate) const MAGIC: (&str, &[u8]) = ("magic", b"osier store");
 /// The name of the format version in `meta`.
 pub(crate) const FORMAT: &str = "format";

@@ -1,5 +1,5 @@
-//! Crash images (`STO-8`, `STO-9`): at every sync of a workload, and torn between syncs, the store opens,
-//! holds everything that was acknowledged, and is whole.
+//! Crash images (`STO-8`, `STO-9`): at every sync of a workload, and torn between syncs, the store
+//! opens, holds everything that was acknowledged, and is whole.
 
 use std::collections::BTreeSet;
 

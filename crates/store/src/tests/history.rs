@@ -18,7 +18,8 @@ pub(crate) struct Step {
     time: u64,
     /// 0 to 5: no dep; 6: of an earlier entry; 7: of one that never existed.
     dep: u8,
-    /// 0: a body that does not fit the log row; 1: several items; 2 and 3: a link that is not to the seq before.
+    /// 0: a body that does not fit the log row; 1: several items; 2 and 3: a link that is not to
+    /// the seq before.
     odd: u8,
 }
 
