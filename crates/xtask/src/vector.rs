@@ -15,6 +15,7 @@ const OWNERS: &[&str] = &[
     "osier-policy",
     "osier-proto",
     "osier-store",
+    "osier-nostr",
 ];
 
 /// Runs the vector tests; without `check` they write.
