@@ -73,6 +73,25 @@ impl Api {
         answer(request.header("Content-Type", media).send(body))
     }
 
+    /// Sends bytes that are to be written only if a condition holds; none if it does not.
+    pub(crate) fn post_bytes_if(
+        &self,
+        path: &str,
+        media: &str,
+        body: &[u8],
+    ) -> Outcome<Option<Value>> {
+        let request = self
+            .agent
+            .post(self.url(path))
+            .header("Authorization", &self.bearer);
+        let response = request.header("Content-Type", media).send(body);
+        let unmet = |response: &Response<Body>| response.status().as_u16() == 409;
+        if response.as_ref().is_ok_and(unmet) {
+            return Ok(None);
+        }
+        answer(response).map(Some)
+    }
+
     /// Puts JSON.
     pub(crate) fn put(&self, path: &str, body: &Value) -> Outcome<Value> {
         let request = self

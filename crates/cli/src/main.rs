@@ -8,7 +8,7 @@
 //! | `args` | the command line |
 //! | `command` | one file a command |
 //! | `config` | settings with their origin |
-//! | `reach`, `api`, `sse` | the way to a node |
+//! | `reach`, `api`, `sse`, `page` | the way to a node |
 //! | `output`, `table`, `text`, `progress` | all that is printed |
 //! | `exit`, `failure`, `store_failure` | how a command ends |
 //! | `causal` | the order of `osier log` |
@@ -21,6 +21,7 @@ mod config;
 mod exit;
 mod failure;
 mod output;
+mod page;
 mod progress;
 mod reach;
 mod sse;

@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use osier_core::{Entry, EntryHash, SignedEntry, TopicId, Verified, WireEntry};
+use osier_core::{Entry, EntryHash, NodeId, SignedEntry, TopicId, Verified, WireEntry};
 use osier_proto::{Source, View};
 use osier_store::Store;
 
@@ -180,6 +180,27 @@ fn rank_after(view: &dyn View, after: TimeMark, total: u64) -> Result<u64> {
         }
     }
     Ok(low)
+}
+
+/// The last place in an author's chain; 0 for none. Asks for the heads after the author just below.
+pub(crate) fn last_seq(view: &dyn View, author: NodeId) -> Result<u64> {
+    let heads = view.heads(below(author), 1);
+    let heads = heads.map_err(|error| Error::Read(error.to_string()))?;
+    let own = heads.iter().filter(|head| head.author == author);
+    Ok(own.map(|head| head.seq.get()).max().unwrap_or(0))
+}
+
+/// The greatest id below this one; none for the smallest.
+fn below(node: NodeId) -> Option<NodeId> {
+    let mut bytes = *node.as_bytes();
+    for byte in bytes.iter_mut().rev() {
+        let (less, borrow) = byte.overflowing_sub(1);
+        *byte = less;
+        if !borrow {
+            return Some(NodeId::from_bytes(bytes));
+        }
+    }
+    None
 }
 
 /// Our own store's rows were verified before they were stored.

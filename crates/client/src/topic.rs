@@ -55,6 +55,8 @@ pub struct TopicInfo {
     pub coverage: Coverage,
     /// The last place in the log.
     pub end: Position,
+    /// How many entries this node itself has written.
+    pub own_seq: u64,
     /// The present state of sync; none while the node is offline.
     pub state: Option<TopicState>,
 }
@@ -133,12 +135,13 @@ impl Topic {
             Some(node) => node.state(self.id).await,
             None => None,
         };
-        let (store, id) = (self.inner.store()?, self.id);
-        let (summary, point, holes) = blocking(move || {
+        let (store, id, me) = (self.inner.store()?, self.id, self.inner.id());
+        let (summary, point, holes, own_seq) = blocking(move || {
             let view = store
                 .view(id)
                 .map_err(|error| Error::Read(error.to_string()))?;
-            Ok((view.summary(), view.point(), view.hole_count()))
+            let own_seq = page::last_seq(&*view, me)?;
+            Ok((view.summary(), view.point(), view.hole_count(), own_seq))
         })
         .await?;
         Ok(TopicInfo {
@@ -154,6 +157,7 @@ impl Topic {
             state_hash: summary.state,
             coverage: summary.coverage,
             end: Position::new(point.last),
+            own_seq,
             state,
         })
     }

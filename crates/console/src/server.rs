@@ -4,7 +4,11 @@ use std::{net::SocketAddr, sync::Arc};
 
 use axum::{Router, extract::DefaultBodyLimit, middleware};
 use osier::Osier;
-use tokio::{net::TcpListener, sync::Semaphore, task::JoinHandle};
+use tokio::{
+    net::TcpListener,
+    sync::{RwLock, Semaphore},
+    task::JoinHandle,
+};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -60,6 +64,8 @@ pub(crate) struct Shared {
     pub(crate) osier: Osier,
     /// A permit for each event stream.
     pub(crate) streams: Arc<Semaphore>,
+    /// Held for reading by every write, and for writing by one that depends on what was there.
+    pub(crate) writes: Arc<RwLock<()>>,
     /// Cancelled when the server ends, so that streams end too.
     pub(crate) ending: CancellationToken,
 }
@@ -89,6 +95,7 @@ impl Console {
         let shared = Shared {
             osier,
             streams: Arc::new(Semaphore::new(settings.streams_max)),
+            writes: Arc::default(),
             ending: ending.clone(),
         };
         let app = router(

@@ -41,7 +41,8 @@ pub(crate) fn run(context: &Context) -> Outcome {
     let runtime = Runtime::new()
         .map_err(|error| Failure::other("cannot start worker threads").because(error))?;
     let played = runtime.block_on(play(context));
-    runtime.shutdown_background();
+    // The process ends now, and with it what is left of the nodes' goodbyes.
+    std::mem::forget(runtime);
     played
 }
 

@@ -2,10 +2,12 @@
 
 use serde_json::Value;
 
-use super::{Context, log};
+use super::Context;
 use crate::{
     api::topic_path,
     failure::Outcome,
+    output::Output,
+    page::Pages,
     progress,
     reach::{Missing, Reach},
 };
@@ -16,29 +18,38 @@ pub(crate) fn run(context: &Context, topic: &str) -> Outcome {
     let shown = reach.api.get(&topic_path(topic))?;
     let bar = progress::count(out, "export", shown["entries"].as_u64().unwrap_or(0));
     let mut odd = Odd::default();
-    let mut each = |entry: &Value| {
-        bar.inc(1);
-        if out.json {
-            return out.value(entry);
+    let mut pages = Pages::new(&reach.api, topic, "arrival", None);
+    while let Some(entries) = pages.next()? {
+        for entry in &entries {
+            if out.json {
+                out.value(entry)?;
+            } else {
+                items(out, entry, &mut odd)?;
+            }
         }
-        let items = entry["items"]
-            .as_array()
-            .map(Vec::as_slice)
-            .unwrap_or_default();
-        items.iter().try_for_each(|item| {
-            let Some(mut bytes) = item_bytes(item) else {
-                odd.dropped += 1;
-                return Ok(());
-            };
-            odd.line_ends += u64::from(bytes.contains(&b'\n'));
-            bytes.push(b'\n');
-            out.bytes(&bytes)
-        })
-    };
-    log::pages(&reach.api, topic, "arrival", None, None, &mut each)?;
+        bar.inc(entries.len() as u64);
+    }
     bar.finish_and_clear();
     out.flush()?;
     odd.tell(context);
+    Ok(())
+}
+
+/// Writes each item of an entry as a line.
+fn items(out: Output, entry: &Value, odd: &mut Odd) -> Outcome {
+    for item in entry["items"]
+        .as_array()
+        .map(Vec::as_slice)
+        .unwrap_or_default()
+    {
+        let Some(mut bytes) = item_bytes(item) else {
+            odd.dropped += 1;
+            continue;
+        };
+        odd.line_ends += u64::from(bytes.contains(&b'\n'));
+        bytes.push(b'\n');
+        out.bytes(&bytes)?;
+    }
     Ok(())
 }
 

@@ -1,20 +1,21 @@
 //! `osier import`: every line of a file as an entry, going on where an import was stopped.
 //!
-//! A batch of lines is sent, and when the node has answered that it is durable, the place in the
-//! file is noted in the data directory. An import that was killed between the two finds out from
-//! the log which lines of its last batch arrived: no line is lost, none is written twice.
+//! Each batch of lines is written only if this node has written nothing else since what was
+//! accounted for; how far that is, is noted in the data directory before the batch is sent. So an
+//! import that was killed finds out from the log which lines arrived, and a batch that arrives late
+//! is refused: no line is lost, none is written twice.
 
 mod mark;
 
 use std::{
     fs::File,
-    io::{BufReader, Seek, SeekFrom},
+    io::{self, BufRead, BufReader, Seek, SeekFrom},
 };
 
 use indicatif::ProgressBar;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use self::mark::Mark;
+use self::mark::{Anchor, Mark};
 use super::{
     Context,
     publish::{open_file, read_line},
@@ -24,6 +25,7 @@ use crate::{
     args::ImportArgs,
     failure::{Failure, Outcome},
     output::Output,
+    page::Pages,
     progress,
     reach::{Missing, Reach},
 };
@@ -33,7 +35,7 @@ use crate::{
 const BATCH_BYTES: usize = 512 * 1024;
 
 /// Lines in one request.
-const BATCH_LINES: usize = 2048;
+const BATCH_LINES: u64 = 2048;
 
 pub(crate) fn run(context: &Context, args: &ImportArgs) -> Outcome {
     let file = open_file(&args.file)?;
@@ -85,112 +87,164 @@ struct Import<'a> {
 impl Import<'_> {
     /// Goes to where the last import of this file into this topic stopped, and says so.
     fn resume(&mut self, out: Output) -> Outcome<ProgressBar> {
-        let read = |error| Failure::other("cannot read the file").because(error);
-        let bytes = self.input.get_ref().metadata().map_err(read)?.len();
+        let bytes = self
+            .input
+            .get_ref()
+            .metadata()
+            .map_err(|error| unreadable(&error))?
+            .len();
         let bar = progress::bytes(out, "import", bytes);
-        self.mark.load(bytes);
-        if self.mark.lines == 0 && self.mark.before.is_none() {
-            return Ok(bar);
+        if self.mark.load(bytes) {
+            self.account()?;
+            self.skipped = self.mark.lines;
+            out.note(&format!(
+                "an earlier import of this file was stopped after line {}; going on there \
+                 (--restart begins at line 1)",
+                self.mark.lines,
+            ));
+        } else {
+            self.mark.anchor = self.present_end()?;
         }
-        self.input
-            .seek(SeekFrom::Start(self.mark.bytes))
-            .map_err(read)?;
-        let arrived = self.settle_last_batch()?;
-        self.skipped = self.mark.lines;
-        out.note(&format!(
-            "an earlier import of this file was stopped after line {}{}; going on there \
-             (--restart begins at line 1)",
-            self.mark.lines,
-            if arrived > 0 {
-                " (its last lines had arrived)"
-            } else {
-                ""
-            },
-        ));
         bar.set_position(self.mark.bytes);
         Ok(bar)
     }
 
-    /// Passes over the lines of the batch in flight that the log holds; returns how many.
-    fn settle_last_batch(&mut self) -> Outcome<u64> {
-        let Some(before) = self.mark.before.clone() else {
-            return Ok(0);
-        };
-        let me = self.api.get("/v1/node")?["node"].clone();
-        let arrived = self.own_texts_after(&before, &me)?;
-        let mut found = 0;
-        for text in arrived {
-            let mut line = Vec::new();
-            if !read_line(&mut self.input, &mut line)? {
-                break;
-            }
-            let read = line.len() as u64;
-            if trimmed(&line) != text.as_slice() {
-                // Somebody wrote in between: the rest of the batch cannot be told from it.
-                let at = SeekFrom::Start(self.mark.bytes);
-                self.input
-                    .seek(at)
-                    .map_err(|error| Failure::other("cannot read the file").because(error))?;
-                break;
-            }
-            found += 1;
-            self.mark.lines += 1;
-            self.mark.bytes += read;
-        }
-        Ok(found)
-    }
-
-    /// What this node wrote after a position, as bytes, up to one batch.
-    fn own_texts_after(&self, before: &str, me: &Value) -> Outcome<Vec<Vec<u8>>> {
-        let mut texts = Vec::new();
-        let mut after = before.to_owned();
-        while texts.len() < BATCH_LINES {
-            let path = format!(
-                "{}/entries?after={after}&limit=1000",
-                topic_path(&self.topic)
-            );
-            let page = self.api.get(&path)?;
-            let entries = page["entries"].as_array().cloned().unwrap_or_default();
-            let own = entries.iter().filter(|entry| &entry["author"] == me);
-            texts.extend(own.filter_map(|entry| super::export::item_bytes(&entry["items"][0])));
-            if page["done"].as_bool() != Some(false) {
-                break;
-            }
-            page["next"]
-                .as_str()
-                .unwrap_or_default()
-                .clone_into(&mut after);
-        }
-        Ok(texts)
-    }
-
     /// Sends the rest of the file.
     fn copy(&mut self, bar: &ProgressBar) -> Outcome {
-        let path = format!("{}/entries", topic_path(&self.topic));
         loop {
-            let mut batch = Vec::new();
-            let mut lines = 0;
-            while lines < BATCH_LINES && batch.len() < BATCH_BYTES {
-                if !read_line(&mut self.input, &mut batch)? {
-                    break;
-                }
-                lines += 1;
-            }
+            let (batch, lines) = self.read_batch()?;
             if lines == 0 {
                 return Ok(());
             }
-            let end = self.api.get(&topic_path(&self.topic))?["position"].clone();
-            self.mark.before = end.as_str().map(str::to_owned);
             self.mark.save()?;
-            let answer = self.api.post_bytes(&path, "application/x-ndjson", &batch)?;
-            self.written += answer["entries"].as_u64().unwrap_or(0);
-            self.mark.lines += lines as u64;
+            let own_seq = self.mark.anchor.own_seq;
+            let path = format!("{}/entries?own_seq={own_seq}", topic_path(&self.topic));
+            let Some(answer) = self
+                .api
+                .post_bytes_if(&path, "application/x-ndjson", &batch)?
+            else {
+                self.find_out()?;
+                continue;
+            };
+            let entries = answer["entries"].as_u64().unwrap_or(0);
+            self.written += entries;
+            self.mark.lines += lines;
             self.mark.bytes += batch.len() as u64;
-            self.mark.before = None;
-            self.mark.save()?;
+            self.mark.anchor.own_seq += entries;
+            if let Some(at) = answer["position"].as_str() {
+                at.clone_into(&mut self.mark.anchor.position);
+            }
             bar.set_position(self.mark.bytes);
         }
     }
+
+    fn read_batch(&mut self) -> Outcome<(Vec<u8>, u64)> {
+        let (mut batch, mut lines) = (Vec::new(), 0);
+        while lines < BATCH_LINES
+            && batch.len() < BATCH_BYTES
+            && read_line(&mut self.input, &mut batch)?
+        {
+            lines += 1;
+        }
+        Ok((batch, lines))
+    }
+
+    /// This node has written what is not accounted for: by an import that was stopped, or by
+    /// somebody else.
+    fn find_out(&mut self) -> Outcome {
+        let (before, lines) = (self.mark.anchor.clone(), self.mark.lines);
+        self.account()?;
+        self.skipped += self.mark.lines - lines;
+        if self.mark.anchor == before {
+            // The log is not the one that was noted: it was removed, or restored from a backup.
+            self.mark.anchor = self.present_end()?;
+        }
+        Ok(())
+    }
+
+    /// Passes over the lines that this node has written behind the anchor, and moves it there.
+    fn account(&mut self) -> Outcome {
+        self.seek()?;
+        let me = self.api.get("/v1/node")?["node"].clone();
+        let after = self.mark.anchor.position.clone();
+        let mut pages = Pages::new(self.api, &self.topic, "arrival", Some(&after));
+        let mut next = self.next_line()?;
+        while let Some(entries) = pages.next()? {
+            for entry in entries.iter().filter(|entry| entry["author"] == me) {
+                let seq = entry["seq"].as_u64().unwrap_or(0);
+                if seq <= self.mark.anchor.own_seq {
+                    continue;
+                }
+                self.mark.anchor.own_seq = seq;
+                let at = entry["position"].as_str().unwrap_or_default();
+                at.clone_into(&mut self.mark.anchor.position);
+                let item = super::export::item_bytes(&entry["items"][0]);
+                if let Some(line) = next
+                    .as_ref()
+                    .filter(|line| item.as_deref() == Some(line.text()))
+                {
+                    self.mark.lines += line.lines;
+                    self.mark.bytes += line.bytes.len() as u64;
+                    next = self.next_line()?;
+                }
+            }
+        }
+        self.seek()
+    }
+
+    fn next_line(&mut self) -> Outcome<Option<Line>> {
+        Line::read(&mut self.input)
+    }
+
+    fn seek(&mut self) -> Outcome {
+        let at = self.input.seek(SeekFrom::Start(self.mark.bytes));
+        at.map(|_| ()).map_err(|error| unreadable(&error))
+    }
+
+    fn present_end(&self) -> Outcome<Anchor> {
+        let topic = self.api.get(&topic_path(&self.topic))?;
+        Ok(Anchor {
+            position: topic["position"].as_str().unwrap_or("0").to_owned(),
+            own_seq: topic["own_seq"].as_u64().unwrap_or(0),
+        })
+    }
+}
+
+/// A line that makes an entry, with the empty ones before it.
+struct Line {
+    bytes: Vec<u8>,
+    lines: u64,
+    start: usize,
+}
+
+impl Line {
+    fn read(input: &mut impl BufRead) -> Outcome<Option<Self>> {
+        let (mut bytes, mut lines) = (Vec::new(), 0);
+        loop {
+            let start = bytes.len();
+            if !read_line(input, &mut bytes)? {
+                return Ok(None);
+            }
+            lines += 1;
+            if !trimmed(&bytes[start..]).is_empty() {
+                let line = Self {
+                    bytes,
+                    lines,
+                    start,
+                };
+                return Ok(Some(line));
+            }
+        }
+    }
+
+    /// What its entry holds.
+    fn text(&self) -> &[u8] {
+        trimmed(&self.bytes[self.start..])
+    }
+}
+
+fn unreadable(error: &io::Error) -> Failure {
+    Failure::other("cannot read the file").because(error)
 }
 
 /// A line without its end.
@@ -208,5 +262,18 @@ mod tests {
         for line in [&b"a"[..], b"a\n", b"a\r\n"] {
             assert_eq!(trimmed(line), b"a");
         }
+    }
+
+    #[test]
+    fn empty_lines_go_with_the_next_that_is_not() {
+        let mut input = &b"a\n\n\r\nb\n\n"[..];
+        let line = Line::read(&mut input).unwrap().unwrap();
+        assert_eq!((line.text(), line.lines), (&b"a"[..], 1));
+        let line = Line::read(&mut input).unwrap().unwrap();
+        assert_eq!(
+            (line.text(), line.lines, line.bytes.len()),
+            (&b"b"[..], 3, 5)
+        );
+        assert!(Line::read(&mut input).unwrap().is_none());
     }
 }

@@ -4,18 +4,16 @@ use serde_json::Value;
 
 use super::Context;
 use crate::{
-    api::{Api, segment, topic_path},
+    api::Api,
     args::{LogArgs, LogOrder},
     causal::Causal,
     exit::Exit,
     failure::{Failure, Outcome},
     output::Output,
+    page::Pages,
     reach::{Missing, Reach},
     text,
 };
-
-/// Entries asked for at once.
-const PAGE: u64 = 500;
 
 pub(crate) fn run(context: &Context, args: &LogArgs) -> Outcome {
     if args.follow && args.order == LogOrder::Time {
@@ -34,32 +32,22 @@ pub(crate) fn run(context: &Context, args: &LogArgs) -> Outcome {
     if args.follow {
         return follow(&reach.api, args, &mut shown);
     }
-    let after = args.after.as_deref();
     match args.order {
         LogOrder::Causal => causal(&reach.api, args, &mut shown),
-        LogOrder::Time => {
-            let mut each = |entry: &Value| shown.entry(entry);
-            pages(
-                &reach.api,
-                &args.topic,
-                "time",
-                after,
-                args.limit,
-                &mut each,
-            )
-        }
-        LogOrder::Arrival => {
-            let mut each = |entry: &Value| shown.entry(entry);
-            pages(
-                &reach.api,
-                &args.topic,
-                "arrival",
-                after,
-                args.limit,
-                &mut each,
-            )
+        LogOrder::Time => in_order(&reach.api, args, "time", &mut shown),
+        LogOrder::Arrival => in_order(&reach.api, args, "arrival", &mut shown),
+    }
+}
+
+fn in_order(api: &Api, args: &LogArgs, order: &str, shown: &mut Shown) -> Outcome {
+    let mut pages = Pages::new(api, &args.topic, order, args.after.as_deref());
+    while let Some(entries) = pages.next()? {
+        shown.entries(&entries)?;
+        if shown.left == 0 {
+            break;
         }
     }
+    Ok(())
 }
 
 /// Prints until enough was printed.
@@ -79,27 +67,26 @@ impl Shown {
         }
         self.out.line(&text::entry(self.out, entry))
     }
+
+    fn entries(&mut self, entries: &[Value]) -> Outcome {
+        entries.iter().try_for_each(|entry| self.entry(entry))
+    }
 }
 
 fn causal(api: &Api, args: &LogArgs, shown: &mut Shown) -> Outcome {
     let mut causal = Causal::default();
-    let mut each = |entry: &Value| {
-        let hash = entry["hash"].as_str().unwrap_or_default().to_owned();
-        let ready = causal.push(hash, &links(entry), entry.clone());
-        ready.iter().try_for_each(|entry| shown.entry(entry))
-    };
-    pages(
-        api,
-        &args.topic,
-        "arrival",
-        args.after.as_deref(),
-        None,
-        &mut each,
-    )?;
-    causal
-        .finish()
-        .iter()
-        .try_for_each(|entry| shown.entry(entry))
+    let mut pages = Pages::new(api, &args.topic, "arrival", args.after.as_deref());
+    while let Some(entries) = pages.next()? {
+        for entry in entries {
+            let hash = entry["hash"].as_str().unwrap_or_default().to_owned();
+            let links = links(&entry);
+            shown.entries(&causal.push(hash, &links, entry))?;
+        }
+        if shown.left == 0 {
+            return Ok(());
+        }
+    }
+    shown.entries(&causal.finish())
 }
 
 /// Everything that an entry names.
@@ -128,38 +115,6 @@ fn follow(api: &Api, args: &LogArgs, shown: &mut Shown) -> Outcome {
         }
     }
     Err(Failure::new(Exit::NoNode, "the node has stopped").next("Start it with `osier run`"))
-}
-
-/// Calls `each` for every entry after a place, at most `limit`.
-pub(super) fn pages(
-    api: &Api,
-    topic: &str,
-    order: &str,
-    after: Option<&str>,
-    limit: Option<u64>,
-    each: &mut dyn FnMut(&Value) -> Outcome,
-) -> Outcome {
-    let mut left = limit.unwrap_or(u64::MAX);
-    let mut after = after.map(str::to_owned);
-    while left > 0 {
-        let from = after
-            .as_deref()
-            .map(|after| format!("&after={}", segment(after)));
-        let (from, limit) = (from.unwrap_or_default(), left.min(PAGE));
-        let entries = format!("{}/entries", topic_path(topic));
-        let page = api.get(&format!("{entries}?order={order}&limit={limit}{from}"))?;
-        let entries = page["entries"]
-            .as_array()
-            .map(Vec::as_slice)
-            .unwrap_or_default();
-        left = left.saturating_sub(entries.len() as u64);
-        entries.iter().try_for_each(&mut *each)?;
-        if page["done"].as_bool() != Some(false) {
-            return Ok(());
-        }
-        after = page["next"].as_str().map(str::to_owned);
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -182,7 +182,10 @@ mod tests {
     #[test]
     fn ends_with_the_word_on_history() {
         let floor = json!({ "from": { "floor": { "time": 1, "hash": "aa" } } });
-        let synced = |coverage: &Value, pending: u64| json!({ "type": "history_synced", "coverage": coverage, "still_pending": pending });
+        let synced = |coverage: &Value, pending: u64| {
+            let kind = "history_synced";
+            json!({ "type": kind, "coverage": coverage, "still_pending": pending })
+        };
         let complete = json!("complete");
         let new = Ending::default;
         assert_eq!(exit(&mut new(), &synced(&complete, 1)), Some(Exit::Ok));

@@ -85,7 +85,8 @@ fn errors_say_what_where_and_what_else() {
             error_of("[discovery]\nmdns = true\n"),
             error_of("[limits]\nreplay_entries = 0\n"),
         ]
-        .join("\n"));
+        .join("\n")
+    );
 }
 
 #[test]

@@ -63,10 +63,11 @@ fn events_read_as_sentences() {
 
 #[test]
 fn entries_are_one_clean_line() {
+    let wild = format!("a\u{1b}[2Jb\n{}", "x".repeat(200));
     let entry = json!({
         "type": "entry", "entry": {
             "author": ID, "seq": 4, "time_ms": 1_700_000_000_123u64,
-            "items": [{ "text": format!("a\u{1b}[2Jb\n{}", "x".repeat(200)) }, { "base64": "AA==" }],
+            "items": [{ "text": wild }, { "base64": "AA==" }],
         },
     });
     insta::assert_snapshot!(lines(&[entry]));

@@ -8,7 +8,7 @@ use axum::{
     http::{StatusCode, header},
 };
 use bytes::Bytes;
-use osier::{Order, Position, TimeMark};
+use osier::{Order, Position, TimeMark, Topic};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -25,6 +25,13 @@ pub(crate) struct Page {
     after: Option<String>,
     limit: Option<usize>,
     order: Option<String>,
+}
+
+/// What must be true for a write to happen.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct OnlyIf {
+    own_seq: Option<u64>,
 }
 
 /// Entries to append, in order.
@@ -107,18 +114,56 @@ fn order(order: Option<&str>, after: Option<&str>) -> ApiResult<Order> {
     }
 }
 
-/// Appends, and answers when all of it is durable.
+/// Appends, and answers when all of it is durable. With `own_seq` it appends only if this node has
+/// written so many entries so far: a client that cannot know whether its last request arrived sends
+/// the same again, and nothing is written twice.
 pub(crate) async fn publish(
     State(shared): State<Shared>,
     Path(named): Path<String>,
+    Params(only): Params<OnlyIf>,
     request: Request,
 ) -> ApiResult<(StatusCode, Json<Value>)> {
     let topic = resolve::topic(&shared.osier, &named).await?;
+    // In a task of its own: a write goes on when its client goes away, and whoever writes next must
+    // wait until it is durable.
+    let writing = tokio::spawn(write(shared, topic, only.own_seq, request));
+    writing.await.unwrap_or_else(|_| {
+        let error = "the write came to no end";
+        let hint = "read the topic's entries to see what was written";
+        Err(ApiError::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            error,
+            hint,
+        ))
+    })
+}
+
+async fn write(
+    shared: Shared,
+    topic: Topic,
+    own_seq: Option<u64>,
+    request: Request,
+) -> ApiResult<(StatusCode, Json<Value>)> {
+    let Some(expected) = own_seq else {
+        let _writing = shared.writes.read().await;
+        return append(&topic, request).await;
+    };
+    let _writing = shared.writes.write().await;
+    let found = topic.info().await?.own_seq;
+    if found == expected {
+        return append(&topic, request).await;
+    }
+    let error = format!("this node has written {found} entries to the topic, not {expected}");
+    let hint = "read what it wrote since, and send what is missing";
+    Err(ApiError::new(StatusCode::CONFLICT, error, hint))
+}
+
+async fn append(topic: &Topic, request: Request) -> ApiResult<(StatusCode, Json<Value>)> {
     let kind = content_type(&request);
     match kind.as_str() {
         "application/x-ndjson" | "text/plain" => {
             let body = request.into_limited_body().into_data_stream();
-            let written = lines::append(&topic, body).await?;
+            let written = lines::append(topic, body).await?;
             Ok((StatusCode::CREATED, Json(written)))
         }
         "application/octet-stream" => {

@@ -149,5 +149,6 @@ pub(crate) async fn describe(topic: &Topic) -> ApiResult<Value> {
     value["state_hash"] = json!(info.state_hash);
     value["coverage"] = json!(info.coverage);
     value["position"] = json!(info.end);
+    value["own_seq"] = json!(info.own_seq);
     Ok(value)
 }

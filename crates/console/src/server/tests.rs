@@ -168,6 +168,10 @@ async fn entries_are_written_read_and_followed() {
     let (_, written) = rig.post(entries, "application/octet-stream", b"x\ny");
     assert_eq!(written["hashes"].as_array().unwrap().len(), 1);
 
+    assert_eq!(rig.json("/v1/topics/lobby")["own_seq"], 6);
+    let (status, _) = rig.post(&format!("{entries}?own_seq=5"), "text/plain", b"late");
+    assert_eq!(status, 409);
+
     let page = rig.json("/v1/topics/lobby/entries?limit=4");
     assert_eq!(page["done"], false);
     assert_eq!(page["entries"][2]["items"], json!([{ "base64": "AP8=" }]));

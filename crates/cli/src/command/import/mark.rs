@@ -18,8 +18,17 @@ pub(crate) struct Mark {
     pub(crate) lines: u64,
     /// Where the next line begins.
     pub(crate) bytes: u64,
-    /// While a batch is in flight: the topic's last position before it.
-    pub(crate) before: Option<String>,
+    /// What of the log is accounted for by them.
+    pub(crate) anchor: Anchor,
+}
+
+/// A place in the log up to which it is known which own entries are lines of the file.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Anchor {
+    /// A position at or before it.
+    pub(crate) position: String,
+    /// How many entries this node had written there.
+    pub(crate) own_seq: u64,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -27,7 +36,7 @@ struct Saved {
     file: String,
     lines: u64,
     bytes: u64,
-    before: Option<String>,
+    anchor: Anchor,
 }
 
 impl Mark {
@@ -44,21 +53,22 @@ impl Mark {
             file,
             lines: 0,
             bytes: 0,
-            before: None,
+            anchor: Anchor::default(),
         }
     }
 
-    /// Takes up what was saved, unless the file is now shorter than that.
-    pub(crate) fn load(&mut self, file_bytes: u64) {
+    /// Takes up what was saved, unless the file is now shorter than that; whether there was any.
+    pub(crate) fn load(&mut self, file_bytes: u64) -> bool {
         let text = fs::read_to_string(&self.at).unwrap_or_default();
-        let Ok(saved) = serde_json::from_str::<Saved>(&text) else {
-            return;
+        let saved = serde_json::from_str::<Saved>(&text).ok();
+        let fits = |saved: &Saved| saved.file == self.file && saved.bytes <= file_bytes;
+        let Some(saved) = saved.filter(fits) else {
+            return false;
         };
-        if saved.file == self.file && saved.bytes <= file_bytes {
-            self.lines = saved.lines;
-            self.bytes = saved.bytes;
-            self.before = saved.before;
-        }
+        self.lines = saved.lines;
+        self.bytes = saved.bytes;
+        self.anchor = saved.anchor;
+        true
     }
 
     /// Saves it, whole or not at all.
@@ -67,7 +77,7 @@ impl Mark {
             file: self.file.clone(),
             lines: self.lines,
             bytes: self.bytes,
-            before: self.before.clone(),
+            anchor: self.anchor.clone(),
         };
         let text = serde_json::to_vec(&saved).expect("a mark has only text and numbers");
         let fresh = self.at.with_extension("new");
@@ -108,23 +118,20 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let new = || Mark::at(dir.path(), "aabb", Path::new("/f.jsonl"));
         let mut mark = new();
-        mark.load(100);
-        assert_eq!((mark.lines, mark.bytes), (0, 0));
-        (mark.lines, mark.bytes, mark.before) = (3, 50, Some("7".into()));
+        assert!(!mark.load(100));
+        (mark.lines, mark.bytes) = (3, 50);
+        mark.anchor = Anchor {
+            position: "7".into(),
+            own_seq: 4,
+        };
         mark.save().unwrap();
         let mut again = new();
-        again.load(100);
-        assert_eq!(
-            (again.lines, again.bytes, again.before.as_deref()),
-            (3, 50, Some("7"))
-        );
-        let mut shrunk = new();
-        shrunk.load(49);
-        assert_eq!(shrunk.lines, 0);
+        assert!(again.load(100));
+        assert_eq!((again.lines, again.bytes), (3, 50));
+        assert_eq!(again.anchor, mark.anchor);
+        assert!(!new().load(49));
         mark.clear().unwrap();
         mark.clear().unwrap();
-        let mut cleared = new();
-        cleared.load(100);
-        assert_eq!(cleared.lines, 0);
+        assert!(!new().load(100));
     }
 }

@@ -41,7 +41,8 @@ pub(crate) async fn append(topic: &Topic, mut body: BodyDataStream) -> ApiResult
         writer.add(line).await?;
     }
     writer.flush().await?;
-    Ok(json!({ "entries": writer.written, "last": writer.last }))
+    let position = topic.info().await?.end;
+    Ok(json!({ "entries": writer.written, "last": writer.last, "position": position }))
 }
 
 struct Writer<'a> {
