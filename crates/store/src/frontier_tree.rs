@@ -1,5 +1,6 @@
-//! The frontier tree on disk (`STO-6`): the branches of the radix tree over author ids whose root is
-//! the state hash. A change of some authors rewrites their paths, each branch once a transaction.
+//! The frontier tree on disk (`STO-6`): the branches of the radix tree over author ids whose
+//! root is the state hash. A change of some authors rewrites their paths, each branch once a
+//! transaction.
 //!
 //! A row holds the hashes of a branch's children that are there, and which of them are branches.
 //! A child that is not a branch is the leaf of one author; whose, the `head` table tells.
