@@ -103,7 +103,9 @@ impl Engine {
             }
             SessionEvent::ClientEnded(end) => self.client_ended(key, end, now),
             SessionEvent::ProviderEnded(_) => {
-                self.sessions.serving.remove(&key);
+                if let Some(served) = self.sessions.serving.remove(&key) {
+                    self.reconsider(served.topic, now);
+                }
             }
             SessionEvent::Unreachable { cause } => {
                 let reason = DegradedReason::ProviderLost { cause };

@@ -103,6 +103,7 @@ impl Engine {
             }
         }
         let gap = topic.held.holes > topic.completion.holes_accepted;
+        strangers.retain(|node| !self.is_served_stranger(id, *node));
         for node in strangers.into_iter().take(room) {
             self.ask(id, node, now);
         }

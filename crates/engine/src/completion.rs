@@ -192,10 +192,18 @@ impl Engine {
                 .topics
                 .get(&id)
                 .and_then(|topic| topic.peers.get(&node));
-            if may.is_some_and(|peer| peer.may_ask(now.at)) {
+            let may = may.is_some_and(|peer| peer.may_ask(now.at));
+            if may && !self.is_served_stranger(id, node) {
                 self.ask(id, node, now);
             }
         }
+    }
+
+    /// Whether this is a peer whose word does not count and whom this node is serving: that session
+    /// moves what either lacks, and a second one would move it twice.
+    pub(crate) fn is_served_stranger(&self, id: TopicId, node: NodeId) -> bool {
+        let trusted = self.topics.get(&id).is_some_and(|topic| topic.trusts(node));
+        !trusted && self.sessions.is_serving(id, node)
     }
 
     /// Tells watchers what the verdict changes, once.

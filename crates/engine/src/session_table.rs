@@ -64,6 +64,13 @@ impl SessionTable {
         self.serving.values().filter(|s| s.client == client).count()
     }
 
+    /// Whether a peer is being served in a topic: entries move both ways in that session.
+    pub(crate) fn is_serving(&self, topic: TopicId, client: NodeId) -> bool {
+        self.serving
+            .values()
+            .any(|s| s.topic == topic && s.client == client)
+    }
+
     /// The topic of a session of either kind.
     pub(crate) fn topic_of(&self, key: SessionKey) -> Option<TopicId> {
         let asking = self.asking.get(&key).map(|s| s.topic);

@@ -28,7 +28,10 @@ pub(crate) fn state_of(
         holes: held.holes,
         state_hash: held.summary.state,
         coverage: held.summary.coverage,
-        synced: topic.completion.synced().map(|synced| as_of_now(topic, synced)),
+        synced: topic
+            .completion
+            .synced()
+            .map(|synced| as_of_now(topic, synced)),
         providers: peers
             .map(|(node, peer)| provider(topic, *node, peer, sessions, now))
             .collect(),
