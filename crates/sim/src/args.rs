@@ -19,6 +19,7 @@ Runs simulated worlds, each from one number.
 
 /// Parsed arguments.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
 pub(crate) struct Args {
     pub(crate) seeds: u64,
     pub(crate) from: u64,
@@ -60,7 +61,7 @@ impl Args {
                 "--shrink" => args.shrink = true,
                 "--keep-going" => args.keep_going = true,
                 "--set" => args.set.push(assignment(&value()?)?),
-                "--scenario" => args.scenario = Some(known_scenario(value()?)?),
+                "--scenario" => args.scenario = Some(known_scenario(&value()?)?),
                 _ => return Err(format!("no such option: {word}; try --help")),
             }
         }
@@ -83,12 +84,26 @@ impl Args {
 /// Kinds of faults, each with its parameters.
 const KINDS: [(&str, &[&str]); 4] = [
     ("liars", &["liars", "lie"]),
-    ("crashes", &["crashes", "wipes", "churns", "disk_fail_pcm", "disk_full"]),
+    (
+        "crashes",
+        &["crashes", "wipes", "churns", "disk_fail_pcm", "disk_full"],
+    ),
     (
         "partitions",
-        &["partitions", "asymmetric", "clogs", "breaks", "lags", "final_lag", "gossip_loss_pct"],
+        &[
+            "partitions",
+            "asymmetric",
+            "clogs",
+            "breaks",
+            "lags",
+            "final_lag",
+            "gossip_loss_pct",
+        ],
     ),
-    ("hostile", &["forkers", "bad_signers", "inventors", "futurists"]),
+    (
+        "hostile",
+        &["forkers", "bad_signers", "inventors", "futurists"],
+    ),
 ];
 
 /// Calms every kind of fault but one.
@@ -101,17 +116,22 @@ fn only(knobs: &mut Knobs, kind: &str) {
     }
 }
 
-fn known_scenario(name: String) -> Result<String, String> {
+fn known_scenario(name: &str) -> Result<String, String> {
     let known = name == "calm" || KINDS.iter().any(|(kind, _)| *kind == name);
-    known.then(|| name.clone()).ok_or(format!("no such scenario: {name}; try --help"))
+    known
+        .then(|| name.to_owned())
+        .ok_or(format!("no such scenario: {name}; try --help"))
 }
 
 fn number(text: &str) -> Result<u64, String> {
-    text.parse().map_err(|_| format!("{text:?} is not a number"))
+    text.parse()
+        .map_err(|_| format!("{text:?} is not a number"))
 }
 
 fn assignment(text: &str) -> Result<(String, u64), String> {
-    let (name, value) = text.split_once('=').ok_or(format!("{text:?} is not NAME=VALUE"))?;
+    let (name, value) = text
+        .split_once('=')
+        .ok_or(format!("{text:?} is not NAME=VALUE"))?;
     if Knobs::calm().get(name).is_none() {
         let names = Knobs::NAMES.join(" ");
         return Err(format!("no such parameter: {name}; there are: {names}"));

@@ -11,7 +11,6 @@ mod safety;
 use std::collections::{BTreeMap, BTreeSet};
 
 use marker::Parties;
-
 use osier_core::{EntryHash, NodeId, OrderKey, SessionId, TopicId};
 use osier_engine::{CommandId, SyncEvent};
 use osier_proto::Lsn;
@@ -166,7 +165,9 @@ impl Checks {
 
     /// How many entries a node's disk has taken of a topic.
     pub(crate) fn taken(&self, node: NodeIndex, topic: TopicId) -> usize {
-        self.holdings.get(&(node, topic)).map_or(0, |holdings| holdings.log.len())
+        self.holdings
+            .get(&(node, topic))
+            .map_or(0, |holdings| holdings.log.len())
     }
 
     /// A provider session has taken its snapshot.

@@ -153,7 +153,7 @@ impl Vault {
             .collect();
         appended.sort_unstable();
         let new: BTreeSet<EntryHash> = appended.iter().map(|(_, hash)| *hash).collect();
-        let authors: BTreeSet<NodeId> = commit.entries.iter().map(|e| e.signer()).collect();
+        let authors: BTreeSet<NodeId> = commit.entries.iter().map(Verified::signer).collect();
         let (forked, later) = std::mem::take(&mut of_topic.forked)
             .into_iter()
             .partition(|fork| authors.contains(&fork.author));
@@ -163,7 +163,10 @@ impl Vault {
             topic: commit.topic,
             appended,
             holes_opened: self.holes_opened(commit, &new),
-            forked: forked.iter().map(|f| (f.author, f.first, f.second)).collect(),
+            forked: forked
+                .iter()
+                .map(|f| (f.author, f.first, f.second))
+                .collect(),
             summary: of_topic.summary,
             last: of_topic.point.last,
             holes: of_topic.hole_count,
@@ -192,7 +195,10 @@ fn open(image: &SimDisk, id: StoreId) -> Store {
 /// Every commit has failed alike.
 pub(crate) fn failed(commits: &[Commit], cause: &str) -> Outcomes {
     let error = || Err(DiskError(cause.to_owned()));
-    commits.iter().map(|commit| (commit.batch, error())).collect()
+    commits
+        .iter()
+        .map(|commit| (commit.batch, error()))
+        .collect()
 }
 
 /// A disk's temper in one run.

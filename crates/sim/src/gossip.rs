@@ -64,7 +64,9 @@ impl Overlay {
     ) {
         let member = self.members.entry((topic, node)).or_default();
         member.life = life;
-        member.remembered.extend(through.into_iter().filter(|other| *other != node));
+        member
+            .remembered
+            .extend(through.into_iter().filter(|other| *other != node));
     }
 
     pub(crate) fn member(&mut self, topic: TopicId, node: NodeIndex) -> Option<&mut Member> {
@@ -94,7 +96,11 @@ impl Overlay {
     /// Makes two members neighbours; false if they are already.
     pub(crate) fn befriend(&mut self, topic: TopicId, one: NodeIndex, other: NodeIndex) -> bool {
         let both = [(one, other), (other, one)];
-        if one == other || both.iter().any(|(a, _)| !self.members.contains_key(&(topic, *a))) {
+        if one == other
+            || both
+                .iter()
+                .any(|(a, _)| !self.members.contains_key(&(topic, *a)))
+        {
             return false;
         }
         let mut new = false;
@@ -121,7 +127,10 @@ impl Overlay {
 /// A message's name: its hash, for members do not pass on what they have seen.
 pub(crate) fn name_of(bytes: &Bytes) -> u64 {
     let hash = blake3::hash(bytes);
-    let first = hash.as_bytes().first_chunk::<8>().expect("a hash has 32 bytes");
+    let first = hash
+        .as_bytes()
+        .first_chunk::<8>()
+        .expect("a hash has 32 bytes");
     u64::from_le_bytes(*first)
 }
 

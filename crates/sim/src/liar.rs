@@ -130,7 +130,12 @@ impl Telling {
     }
 
     /// What is said in place of what the honest machine says.
-    pub(crate) fn say(&mut self, message: Message, memory: &mut Memory, dice: &mut Dice) -> Vec<Said> {
+    pub(crate) fn say(
+        &mut self,
+        message: Message,
+        memory: &mut Memory,
+        dice: &mut Dice,
+    ) -> Vec<Said> {
         if self.silent {
             return Vec::new();
         }
@@ -142,7 +147,7 @@ impl Telling {
             | Lie::Stalls
             | Lie::Truncates
             | Lie::BentEntries => self.bend_stream(message, dice),
-            Lie::Drips => return self.drip(message),
+            Lie::Drips => return Self::drip(message),
             Lie::Garbage => return self.garbage(message, dice),
             _ => vec![message],
         };

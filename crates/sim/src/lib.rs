@@ -19,7 +19,7 @@
 //! | `gossip` | the overlay under broadcasts |
 //! | `disk` | group commit, durability, failure |
 //! | `swarm`, `dice` | parameters and draws, all from the seed |
-//! | `workload` | who writes what when; which fault when |
+//! | `workload`, `author` | who writes what when, honest or hostile; which fault when |
 //! | `liar` | byzantine providers |
 //! | `check` | safety at every step; liveness and agreement at the end |
 //! | `run` | one run of one seed |
@@ -29,6 +29,7 @@
 //! Deliberately absent: threads, wall clocks, maps in random order, anything not drawn from the
 //! seed.
 
+mod author;
 mod check;
 mod clock;
 mod dice;

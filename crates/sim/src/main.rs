@@ -58,13 +58,18 @@ fn run_all(args: &Args) -> Totals {
     let work = || {
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
-            let over = args.seconds.is_some_and(|s| start.elapsed() >= Duration::from_secs(s));
+            let over = args
+                .seconds
+                .is_some_and(|s| start.elapsed() >= Duration::from_secs(s));
             if at >= args.seeds || over || stop.load(Ordering::Relaxed) {
                 return;
             }
             let seed = args.from.wrapping_add(at);
             let outcome = run_one(args, seed, &args.knobs(seed));
-            stop.fetch_or(outcome.violation.is_some() && !args.keep_going, Ordering::Relaxed);
+            stop.fetch_or(
+                outcome.violation.is_some() && !args.keep_going,
+                Ordering::Relaxed,
+            );
             let mut totals = totals.lock().unwrap_or_else(PoisonError::into_inner);
             totals.add(seed, outcome);
         }

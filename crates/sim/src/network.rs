@@ -152,7 +152,11 @@ impl Network {
     ) -> u64 {
         let id = self.next_id();
         let [one, other] = connection.ends;
-        let (mine, theirs) = if one.0 == opener { (one, other) } else { (other, one) };
+        let (mine, theirs) = if one.0 == opener {
+            (one, other)
+        } else {
+            (other, one)
+        };
         let end = |(node, life), reader| End {
             node,
             life,
@@ -182,7 +186,10 @@ impl Network {
         let pieces = match piece {
             Piece::Bytes(bytes) if bytes.len() > 8 && self.dice.chance(self.split_pct) => {
                 let at = 1 + self.dice.index(bytes.len() - 1);
-                vec![Piece::Bytes(bytes.slice(..at)), Piece::Bytes(bytes.slice(at..))]
+                vec![
+                    Piece::Bytes(bytes.slice(..at)),
+                    Piece::Bytes(bytes.slice(at..)),
+                ]
             }
             piece => vec![piece],
         };
@@ -204,10 +211,14 @@ impl Network {
             Piece::Bytes(bytes) => bytes.len(),
             Piece::Fin => 1,
         };
-        let busy = (bytes as u64 * SEC).checked_div(self.bytes_per_s).unwrap_or(0);
+        let busy = (bytes as u64 * SEC)
+            .checked_div(self.bytes_per_s)
+            .unwrap_or(0);
         link.busy_until = link.busy_until.max(now) + busy;
         let end = &mut stream.ends[to_end];
-        let at = (link.busy_until + delay).max(link.clogged_until).max(end.last);
+        let at = (link.busy_until + delay)
+            .max(link.clogged_until)
+            .max(end.last);
         end.last = at;
         if let Piece::Bytes(bytes) = &piece {
             end.unread_bytes += bytes.len();
@@ -225,7 +236,12 @@ impl Network {
     }
 
     /// Whether a piece that is due may be read now; otherwise when to look again, if that is known.
-    pub(crate) fn may_read(&self, now: Time, from: NodeIndex, to: NodeIndex) -> Result<(), Option<Time>> {
+    pub(crate) fn may_read(
+        &self,
+        now: Time,
+        from: NodeIndex,
+        to: NodeIndex,
+    ) -> Result<(), Option<Time>> {
         let link = &self.links[from][to];
         if link.cuts > 0 {
             Err(None)
@@ -252,7 +268,11 @@ impl Network {
     /// Forgets streams that nobody reads at either end.
     pub(crate) fn sweep(&mut self, id: u64) {
         let gone = |end: &End| matches!(end.reader, Reader::Gone);
-        if self.streams.get(&id).is_some_and(|s| s.ends.iter().all(gone)) {
+        if self
+            .streams
+            .get(&id)
+            .is_some_and(|s| s.ends.iter().all(gone))
+        {
             self.streams.remove(&id);
         }
     }

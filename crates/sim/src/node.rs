@@ -6,7 +6,8 @@ use osier_core::{NodeId, NodeSecret, RequestId, Role, TopicId};
 use osier_engine::{AskId, Engine, OpenSession, SessionKey};
 use osier_policy::{Rank, Rule};
 use osier_proto::{
-    ClientSession, FrameDecoder, Hello, HelloAck, HistorySyncComplete, ProviderSession, Session, StoreId,
+    ClientSession, FrameDecoder, Hello, HelloAck, HistorySyncComplete, ProviderSession, Session,
+    StoreId,
 };
 
 use crate::{
@@ -159,10 +160,7 @@ pub(crate) struct Live {
 
 /// Either machine.
 #[derive(Debug)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "a few sessions a node"
-)]
+#[expect(clippy::large_enum_variant, reason = "a few sessions a node")]
 pub(crate) enum Machine {
     Client(ClientSession),
     Provider(ProviderSession),

@@ -70,11 +70,19 @@ pub(crate) fn failure(seed: u64, knobs: &Knobs, outcome: &Outcome) {
 
 /// The smallest failing run that was found.
 pub(crate) fn shrunk(seed: u64, shrunk: &Shrunk) {
-    say(&format!("after {} runs it fails {}", shrunk.runs, shrunk.violation));
+    say(&format!(
+        "after {} runs it fails {}",
+        shrunk.runs, shrunk.violation
+    ));
     let calm = Knobs::calm();
-    let left = Knobs::NAMES.iter().filter(|name| calm.get(name) != shrunk.knobs.get(name));
+    let left = Knobs::NAMES
+        .iter()
+        .filter(|name| calm.get(name) != shrunk.knobs.get(name));
     let left = left.map(|name| format!("{name}={}", shrunk.knobs.get(name).unwrap_or(0)));
-    say(&format!("what is left: {}", left.collect::<Vec<_>>().join(" ")));
+    say(&format!(
+        "what is left: {}",
+        left.collect::<Vec<_>>().join(" ")
+    ));
     say(&format!("replay: {}", command(seed, &shrunk.knobs)));
 }
 
@@ -85,7 +93,10 @@ pub(crate) fn say(line: &str) {
 }
 
 /// One line about a wrong call.
-#[expect(clippy::print_stderr, reason = "a wrong call is told apart from results")]
+#[expect(
+    clippy::print_stderr,
+    reason = "a wrong call is told apart from results"
+)]
 pub(crate) fn complain(line: &str) {
     eprintln!("{line}");
 }

@@ -6,6 +6,7 @@ use osier_core::Role;
 use osier_policy::Rule;
 
 use crate::{
+    author::hostile_authors,
     check::{
         Violation,
         liveness::{CONVERGED_WITHIN, Core},
@@ -17,7 +18,7 @@ use crate::{
     node::NodeSpec,
     swarm::Knobs,
     trace::TraceMode,
-    workload::{Action, hostile_authors, plan_faults, plan_writes},
+    workload::{Action, plan_faults, plan_writes},
     world::World,
 };
 
@@ -85,7 +86,9 @@ fn build(world: &mut World) -> Vec<NodeIndex> {
     for _ in 0..knobs.topics {
         world.add_topic(&[0, other]);
     }
-    let topics: Vec<_> = (0..world.topics.len()).map(|topic| world.topic(topic)).collect();
+    let topics: Vec<_> = (0..world.topics.len())
+        .map(|topic| world.topic(topic))
+        .collect();
     let authors = hostile_authors(&knobs, &topics);
     let mut writes = Dice::new(world.seed, Purpose::Workload);
     let plan = plan_writes(&knobs, authors.len(), &mut writes);
@@ -97,7 +100,11 @@ fn build(world: &mut World) -> Vec<NodeIndex> {
     let late = usize::try_from(knobs.late).expect("few nodes");
     for node in 0..all {
         let waits = node < honest && node + late >= honest && node > 0;
-        let at = if waits { dice.below(knobs.fault_s * SEC) } else { dice.below(300 * MS) };
+        let at = if waits {
+            dice.below(knobs.fault_s * SEC)
+        } else {
+            dice.below(300 * MS)
+        };
         world.plan(at, Action::Start { node });
     }
     if knobs.backlog > 0 {
@@ -193,18 +200,23 @@ fn heal(world: &mut World, core: &[NodeIndex]) {
         }
     }
     let topics = world.topics.len();
-    let cores: Vec<Core> =
-        (0..topics).map(|topic| Core { nodes: core.to_vec(), topic }).collect();
-    let within = if world.knobs.final_lag == 1 { CONVERGED_WITHIN } else { CONVERGED_WITHIN };
+    let cores: Vec<Core> = (0..topics)
+        .map(|topic| Core {
+            nodes: core.to_vec(),
+            topic,
+        })
+        .collect();
     let start = world.now();
     while world.violation().is_none() {
         let wrong = cores.iter().find_map(|core| world.unconverged(core));
         let Some(what) = wrong else {
             break;
         };
-        if world.now() - start > within {
+        if world.now() - start > CONVERGED_WITHIN {
             let now = world.now();
-            world.checks.fail(now, format!("not converged in time: {what}"));
+            world
+                .checks
+                .fail(now, format!("not converged in time: {what}"));
             return;
         }
         world.run_for(500 * MS);

@@ -1,11 +1,8 @@
 //! Shrinking: from a failing run to a smaller one that still fails.
 
-use crate::{
-    check::Violation,
-    run::run_knobs,
-    swarm::Knobs,
-    trace::TraceMode,
-};
+use std::fmt::Write;
+
+use crate::{check::Violation, run::run_knobs, swarm::Knobs, trace::TraceMode};
 
 /// Runs at most so often.
 const RUNS_MAX: u32 = 400;
@@ -73,7 +70,7 @@ pub fn command(seed: u64, knobs: &Knobs) -> String {
     for name in Knobs::NAMES {
         if own.get(name) != knobs.get(name) {
             let value = knobs.get(name).expect("a name of the list");
-            words.push_str(&format!(" --set {name}={value}"));
+            write!(words, " --set {name}={value}").expect("a string takes all");
         }
     }
     words
@@ -95,6 +92,9 @@ mod tests {
         let mut knobs = Knobs::draw(3);
         assert_eq!(command(3, &knobs), "cargo xtask sim --seeds 1 --from 3");
         knobs.crashes = 99;
-        assert_eq!(command(3, &knobs), "cargo xtask sim --seeds 1 --from 3 --set crashes=99");
+        assert_eq!(
+            command(3, &knobs),
+            "cargo xtask sim --seeds 1 --from 3 --set crashes=99"
+        );
     }
 }

@@ -129,6 +129,9 @@ knobs! {
     rule: 0,
     /// Whether the archives trust the honest nodes, too.
     mutual: 0,
+    /// A bug on purpose: sessions are told that entries are on disk before they are. Never drawn:
+    /// a test sets it and expects it to be found.
+    canary: 0,
 }
 
 impl Knobs {
@@ -152,9 +155,13 @@ fn draw_shape(knobs: &mut Knobs, dice: &mut Dice) {
         knobs.replays = dice.range(1, (knobs.nodes - 1).min(2));
         knobs.ring = dice.range(5, 40);
     }
-    knobs.late = if dice.chance(60) { dice.range(1, knobs.nodes - 1) } else { 0 };
-    knobs.writes = dice.range(1, 24);
-    knobs.burst = *dice.pick(&[1, 1, 3, 10, 30]);
+    knobs.late = if dice.chance(60) {
+        dice.range(1, knobs.nodes - 1)
+    } else {
+        0
+    };
+    knobs.writes = dice.range(1, 16);
+    knobs.burst = *dice.pick(&[1, 1, 2, 5, 12]);
     knobs.backlog = *dice.pick(&[0, 0, 0, 10, 50, 120]);
     knobs.rule = u64::from(dice.chance(25));
     knobs.mutual = u64::from(dice.chance(40));
@@ -178,7 +185,13 @@ fn draw_network(knobs: &mut Knobs, dice: &mut Dice) {
 }
 
 fn draw_faults(knobs: &mut Knobs, dice: &mut Dice) {
-    let mut some = |percent, most| if dice.chance(percent) { dice.range(1, most) } else { 0 };
+    let mut some = |percent, most| {
+        if dice.chance(percent) {
+            dice.range(1, most)
+        } else {
+            0
+        }
+    };
     knobs.crashes = some(40, 4);
     knobs.wipes = some(10, 1).min(knobs.crashes);
     knobs.churns = some(20, 3);
@@ -188,7 +201,11 @@ fn draw_faults(knobs: &mut Knobs, dice: &mut Dice) {
     knobs.breaks = some(35, 6);
     knobs.lags = some(30, 4);
     knobs.final_lag = some(20, 1);
-    knobs.disk_fail_pcm = if some(15, 1) == 1 { some(100, 4_000) } else { 0 };
+    knobs.disk_fail_pcm = if some(15, 1) == 1 {
+        some(100, 4_000)
+    } else {
+        0
+    };
     knobs.disk_full = some(10, 2);
     knobs.wall_jumps = some(25, 4);
 }

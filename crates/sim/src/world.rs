@@ -6,6 +6,7 @@
 
 mod carry;
 mod disk;
+mod engine;
 mod fault;
 mod life;
 mod link;
@@ -13,6 +14,7 @@ mod probe;
 mod receive;
 mod session;
 mod swarm;
+mod wire;
 
 use std::collections::VecDeque;
 
@@ -21,6 +23,7 @@ use osier_engine::{Input, SessionKey};
 use osier_proto::FailureReason;
 
 use crate::{
+    author::Author,
     check::{Checks, Violation},
     clock::Time,
     dice::{Dice, Purpose},
@@ -31,7 +34,6 @@ use crate::{
     node::{Node, NodeSpec},
     swarm::Knobs,
     trace::{Trace, TraceMode},
-    workload::Author,
 };
 
 /// Things set off by an event, done before the next event.
@@ -181,7 +183,8 @@ impl World {
             self.now = at;
             self.events += 1;
             if self.events > EVENTS_MAX {
-                self.checks.fail(self.now, format!("{EVENTS_MAX} events: the run spins"));
+                self.checks
+                    .fail(self.now, format!("{EVENTS_MAX} events: the run spins"));
             }
             self.happen(event);
             self.settle();
@@ -246,7 +249,7 @@ impl World {
                 wait,
             } => self.lonely(node, life, topic, wait),
             Event::PartWays { topic, one, other } => self.part_ways(topic, one, other),
-            Event::Act(action) => self.act(action),
+            Event::Act(action) => self.act(&action),
         }
     }
 
@@ -262,53 +265,6 @@ impl World {
                 Work::Durable(node, key, batch, ok) => self.session_durable(node, key, batch, ok),
                 Work::Cancel(node, key, reason) => self.cancel(node, key, reason),
             }
-        }
-    }
-
-    /// Gives an engine its input and carries out what it wants.
-    fn tell(&mut self, index: NodeIndex, input: Input) {
-        let node = &mut self.nodes[index];
-        let Some(up) = node.up.as_mut() else {
-            return;
-        };
-        let now = node.clock.read(self.now);
-        self.trace.note(self.now, index, format_args!("<- {}", carry::Brief(&input)));
-        up.engine.handle(now, input);
-        let mut outputs = Vec::new();
-        while let Some(output) = up.engine.poll() {
-            outputs.push(output);
-        }
-        for output in outputs {
-            self.carry_out(index, output);
-        }
-        self.plan_wake(index);
-    }
-
-    /// Puts the engine's next deadline into the queue, unless an earlier call is there already.
-    fn plan_wake(&mut self, index: NodeIndex) {
-        let node = &mut self.nodes[index];
-        let (clock, life) = (node.clock, node.life);
-        let Some(up) = node.up.as_mut() else {
-            return;
-        };
-        let Some(at) = up.engine.deadline() else {
-            return;
-        };
-        let at = clock.when(at).max(self.now + 1);
-        if up.wake.is_none_or(|planned| at < planned || planned <= self.now) {
-            up.wake = Some(at);
-            self.queue.put(at, Event::Wake { node: index, life });
-        }
-    }
-
-    fn wake(&mut self, index: NodeIndex, life: u64) {
-        let node = &mut self.nodes[index];
-        let Some(up) = node.up.as_mut().filter(|_| node.life == life) else {
-            return;
-        };
-        if up.wake == Some(self.now) {
-            up.wake = None;
-            self.work.push_back(Work::Tell(index, Box::new(Input::Tick)));
         }
     }
 }

@@ -51,8 +51,11 @@ fn reaches(world: &mut World, node: usize, count: u64, within: u64) {
         entries(world, node) < count || phase(world, node) != Some(TopicPhase::Synced)
     });
     no_violation(world);
-    let told: Vec<String> =
-        world.told(node, 0).iter().map(|(at, e)| format!("{} {e:?}", at / MS)).collect();
+    let told: Vec<String> = world
+        .told(node, 0)
+        .iter()
+        .map(|(at, e)| format!("{} {e:?}", at / MS))
+        .collect();
     assert!(
         reached,
         "n{node} has {} of {count} entries, {:?}:\n{}",
@@ -72,7 +75,10 @@ fn coverages(world: &World, node: usize) -> Vec<Coverage> {
 }
 
 fn has_told(world: &World, node: usize, what: impl Fn(&SyncEvent) -> bool) -> bool {
-    world.told(node, 0).into_iter().any(|(_, event)| what(event))
+    world
+        .told(node, 0)
+        .into_iter()
+        .any(|(_, event)| what(event))
 }
 
 fn modes(world: &World, node: usize) -> Vec<(Mode, bool)> {
@@ -116,7 +122,9 @@ fn chain_of_four_where_the_writer_leaves() {
 /// A replay node alone is never "complete"; an archive that appears makes it so.
 #[test]
 fn replay_first_then_the_archive_appears() {
-    let joiner = NodeSpec::peer().trusting(1, 20, Role::Replay).trusting(0, 10, Role::Archive);
+    let joiner = NodeSpec::peer()
+        .trusting(1, 20, Role::Replay)
+        .trusting(0, 10, Role::Archive);
     let ring = NodeSpec::replay(10).trusting(0, 10, Role::Archive);
     let mut world = world(vec![NodeSpec::archive(), ring, joiner]);
     world.start(0);
@@ -130,12 +138,20 @@ fn replay_first_then_the_archive_appears() {
     world.stop(0);
     world.start(2);
     let from = |world: &World| coverages(world, 2).iter().any(|c| !c.is_complete());
-    assert!(world.run_while(20 * SEC, |world| !from(world)), "{:?}", world.told(2, 0));
+    assert!(
+        world.run_while(20 * SEC, |world| !from(world)),
+        "{:?}",
+        world.told(2, 0)
+    );
     assert!(!coverages(&world, 2).iter().any(Coverage::is_complete));
     no_violation(&world);
     world.start(0);
     let whole = |world: &World| coverages(world, 2).iter().any(Coverage::is_complete);
-    assert!(world.run_while(90 * SEC, |world| !whole(world)), "{:?}", world.told(2, 0));
+    assert!(
+        world.run_while(90 * SEC, |world| !whole(world)),
+        "{:?}",
+        world.told(2, 0)
+    );
     reaches(&mut world, 2, 41, SEC);
 }
 
@@ -143,7 +159,9 @@ fn replay_first_then_the_archive_appears() {
 #[test]
 fn provider_dies_at_400_of_1000() {
     let second = NodeSpec::archive().trusting(0, 10, Role::Archive);
-    let joiner = NodeSpec::peer().trusting(0, 1, Role::Archive).trusting(1, 2, Role::Archive);
+    let joiner = NodeSpec::peer()
+        .trusting(0, 1, Role::Archive)
+        .trusting(1, 2, Role::Archive);
     let slow = |knobs: &mut Knobs| {
         knobs.bandwidth_kib = 40;
         knobs.window_kib = 16;
@@ -160,8 +178,12 @@ fn provider_dies_at_400_of_1000() {
 }
 
 fn with_liar(lie: Lie) -> World {
-    let liar = NodeSpec::archive().lying(lie).trusting(0, 10, Role::Archive);
-    let joiner = NodeSpec::peer().trusting(1, 1, Role::Archive).trusting(0, 2, Role::Archive);
+    let liar = NodeSpec::archive()
+        .lying(lie)
+        .trusting(0, 10, Role::Archive);
+    let joiner = NodeSpec::peer()
+        .trusting(1, 1, Role::Archive)
+        .trusting(0, 2, Role::Archive);
     let mut world = world(vec![NodeSpec::archive(), liar, joiner]);
     world.start(0);
     world.publish(0, 0, 30);
@@ -266,24 +288,34 @@ fn both_dial_at_once() {
 /// PL-05: a fork is told once, and others' entries still come.
 #[test]
 fn forked_author_stops_nobody() {
-    let mut world = tuned(vec![NodeSpec::archive(), NodeSpec::peer(), NodeSpec::peer()], |knobs| {
-        knobs.forkers = 1;
-    });
+    let mut world = tuned(
+        vec![NodeSpec::archive(), NodeSpec::peer(), NodeSpec::peer()],
+        |knobs| {
+            knobs.forkers = 1;
+        },
+    );
     start_all(&mut world);
     world.run_for(3 * SEC);
     world.add_hostile_authors();
     for to in [1, 2, 1, 2, 1, 2] {
-        world.act(Action::Hostile { author: 0, to });
+        world.act(&Action::Hostile { author: 0, to });
         world.run_for(SEC);
     }
     world.publish(1, 0, 3);
     world.run_for(20 * SEC);
     no_violation(&world);
-    let state = |node| world.state(node, 0).map(|state| (state.state_hash, state.entries));
+    let state = |node| {
+        world
+            .state(node, 0)
+            .map(|state| (state.state_hash, state.entries))
+    };
     assert_eq!(state(0), state(1));
     assert_eq!(state(1), state(2));
     for node in 0..3 {
-        assert!(has_told(&world, node, |e| matches!(e, SyncEvent::AuthorForked { .. })));
+        assert!(has_told(&world, node, |e| matches!(
+            e,
+            SyncEvent::AuthorForked { .. }
+        )));
     }
 }
 
@@ -300,7 +332,13 @@ fn gossip_lag_leads_to_a_session() {
     world.tell_lagged(1);
     reaches(&mut world, 1, 50, 3 * SEC);
     let behind = |e: &SyncEvent| {
-        matches!(e, SyncEvent::Behind { cause: BehindCause::GossipLagged, .. })
+        matches!(
+            e,
+            SyncEvent::Behind {
+                cause: BehindCause::GossipLagged,
+                ..
+            }
+        )
     };
     assert!(has_told(&world, 1, behind));
 }
@@ -324,9 +362,15 @@ fn provider_never_answers() {
     no_violation(&world);
     assert!(has_told(&world, 1, |e| matches!(
         e,
-        SyncEvent::HistorySyncDegraded { reason: DegradedReason::Timeout, .. }
+        SyncEvent::HistorySyncDegraded {
+            reason: DegradedReason::Timeout,
+            ..
+        }
     )));
-    assert!(has_told(&world, 1, |e| matches!(e, SyncEvent::HistorySyncFailed { .. })));
+    assert!(has_told(&world, 1, |e| matches!(
+        e,
+        SyncEvent::HistorySyncFailed { .. }
+    )));
 }
 
 /// One that answers and then stalls keeps nobody waiting either; what came stays.
@@ -336,7 +380,10 @@ fn provider_answers_then_stalls() {
     world.run_for(7 * SEC);
     no_violation(&world);
     assert!(entries(&world, 1) >= 20);
-    assert!(has_told(&world, 1, |e| matches!(e, SyncEvent::HistorySyncDegraded { .. })));
+    assert!(has_told(&world, 1, |e| matches!(
+        e,
+        SyncEvent::HistorySyncDegraded { .. }
+    )));
 }
 
 /// A slow but steady stream is never cut off, however long it takes.
@@ -346,7 +393,10 @@ fn one_entry_each_400_ms() {
     world.run_for(30 * SEC);
     no_violation(&world);
     assert_eq!(entries(&world, 1), 40);
-    assert!(!has_told(&world, 1, |e| matches!(e, SyncEvent::HistorySyncDegraded { .. })));
+    assert!(!has_told(&world, 1, |e| matches!(
+        e,
+        SyncEvent::HistorySyncDegraded { .. }
+    )));
 }
 
 #[test]
@@ -368,7 +418,10 @@ fn no_network_then_network() {
     world.start(1);
     world.run_for(12 * SEC);
     no_violation(&world);
-    assert!(has_told(&world, 1, |e| matches!(e, SyncEvent::HistorySyncFailed { .. })));
+    assert!(has_told(&world, 1, |e| matches!(
+        e,
+        SyncEvent::HistorySyncFailed { .. }
+    )));
     world.join(&[0], &[1]);
     reaches(&mut world, 1, 9, 70 * SEC);
 }
@@ -483,6 +536,8 @@ fn token_resumes_after_a_crash_of_either_node() {
             world.crash(0);
             world.start(0);
             world.publish(0, 0, 10);
+            world.run_for(3 * SEC);
+            world.tell_lagged(1);
         }
         reaches(&mut world, 1, 40, 80 * SEC);
         let resumed = |world: &World| modes(world, 1).iter().any(|(_, resumed)| *resumed);

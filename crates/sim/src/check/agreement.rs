@@ -50,14 +50,27 @@ pub(crate) fn differ(world: &World, members: &[NodeIndex], topic: usize) -> Opti
 
 /// A node's state hash, and its tips; the hash is made again from the tips the slow way.
 fn standing(world: &World, node: NodeIndex, topic: usize) -> (StateHash, Vec<Head>) {
-    let view = world.nodes[node].vault.store.view(world.topic(topic)).expect("memory is read");
+    let view = world.nodes[node]
+        .vault
+        .store
+        .view(world.topic(topic))
+        .expect("memory is read");
     let heads = view.heads(None, usize::MAX).expect("memory is read");
     let mut authors: BTreeMap<NodeId, Vec<_>> = BTreeMap::new();
     for head in &heads {
-        authors.entry(head.author).or_default().push((head.seq, head.hash));
+        authors
+            .entry(head.author)
+            .or_default()
+            .push((head.seq, head.hash));
     }
-    let authors: Vec<AuthorTips> =
-        authors.into_iter().map(|(author, tips)| AuthorTips { author, tips }).collect();
-    assert_eq!(state_hash(&authors), view.summary().state, "a state hash is made of tips");
+    let authors: Vec<AuthorTips> = authors
+        .into_iter()
+        .map(|(author, tips)| AuthorTips { author, tips })
+        .collect();
+    assert_eq!(
+        state_hash(&authors),
+        view.summary().state,
+        "a state hash is made of tips"
+    );
     (view.summary().state, heads)
 }

@@ -25,12 +25,17 @@ pub(crate) struct Core {
 impl World {
     /// Why the core has not converged; none when it has.
     pub(crate) fn unconverged(&self, core: &Core) -> Option<String> {
-        let members = core.nodes.iter().filter(|n| self.nodes[**n].spec.topics.contains(&core.topic));
+        let members = core
+            .nodes
+            .iter()
+            .filter(|n| self.nodes[**n].spec.topics.contains(&core.topic));
         let members: Vec<NodeIndex> = members.copied().collect();
         if let Some(what) = agreement::differ(self, &members, core.topic) {
             return Some(what);
         }
-        members.iter().find_map(|node| self.unsynced(*node, core.topic))
+        members
+            .iter()
+            .find_map(|node| self.unsynced(*node, core.topic))
     }
 
     fn unsynced(&self, node: NodeIndex, topic: usize) -> Option<String> {
@@ -41,7 +46,12 @@ impl World {
             return None;
         }
         let providers = state.providers.iter().map(|provider| {
-            format!("{} {} {}", provider.node.short(), provider.outcome, provider.detail)
+            format!(
+                "{} {} {}",
+                provider.node.short(),
+                provider.outcome,
+                provider.detail
+            )
         });
         let providers: Vec<String> = providers.collect();
         Some(format!("n{node} is {:?} with {providers:?}", state.phase))
@@ -52,9 +62,8 @@ impl World {
     /// everything.
     fn can_be_synced(&self, node: NodeIndex) -> bool {
         let spec = &self.nodes[node].spec;
-        let deep = |(peer, _, role): &(NodeIndex, _, Role)| {
-            self.is_up(*peer) && *role != Role::Replay
-        };
+        let deep =
+            |(peer, _, role): &(NodeIndex, _, Role)| self.is_up(*peer) && *role != Role::Replay;
         let sole = spec.role == Role::Archive && spec.trust.is_empty();
         node != 0 || sole || spec.trust.iter().any(deep)
     }
@@ -67,7 +76,9 @@ impl World {
             }
             let unanswered = self.checks.unanswered(*node);
             if unanswered > 0 {
-                return Some(format!("n{node} left {unanswered} commands without an answer"));
+                return Some(format!(
+                    "n{node} left {unanswered} commands without an answer"
+                ));
             }
             self.untold(*node, core.topic)
         })
@@ -78,10 +89,18 @@ impl World {
         let watch = self.checks.watches.get(&(node, self.topic(topic)))?;
         let state = self.state(node, topic)?;
         if watch.shown() < state.upto {
-            return Some(format!("n{node} has shown {:?} of {:?}", watch.shown(), state.upto));
+            return Some(format!(
+                "n{node} has shown {:?} of {:?}",
+                watch.shown(),
+                state.upto
+            ));
         }
         let up = self.nodes[node].up.as_ref()?;
-        let clients = up.sessions.values().filter(|live| live.machine.is_client()).count();
+        let clients = up
+            .sessions
+            .values()
+            .filter(|live| live.machine.is_client())
+            .count();
         if watch.open_sessions() > clients {
             return Some(format!(
                 "n{node}: {} sessions have begun and not ended, {clients} are under way",

@@ -34,15 +34,23 @@ impl Checks {
                 self.drained += 1;
                 if let Some(what) = self.drained_wrongly(parties, live) {
                     let lie = self.lies[peer];
-                    self.fail(now, format!("n{node} drained n{peer} ({lie:?}), and {what}"));
+                    self.fail(
+                        now,
+                        format!("n{node} drained n{peer} ({lie:?}), and {what}"),
+                    );
                 }
                 return;
             }
             ClientEnd::Fault(fault) if honest && fault.blames_peer() => {
                 self.fail(now, format!("n{node} blames honest n{peer}: {fault}"));
             }
-            ClientEnd::Cut { reason } if honest && !live.told_closed && !self.may_be_cut(*reason, node, live) => {
-                self.fail(now, format!("n{node} takes honest n{peer} for a liar: {reason:?}"));
+            ClientEnd::Cut { reason }
+                if honest && !live.told_closed && !self.may_be_cut(*reason, node, live) =>
+            {
+                self.fail(
+                    now,
+                    format!("n{node} takes honest n{peer} for a liar: {reason:?}"),
+                );
             }
             _ => {}
         }
@@ -75,7 +83,10 @@ impl Checks {
             && !self.is_liar(parties.node)
         {
             let (node, peer) = (parties.node, live.peer);
-            self.fail(now, format!("provider n{node} blames honest n{peer}: {fault}"));
+            self.fail(
+                now,
+                format!("provider n{node} blames honest n{peer}: {fault}"),
+            );
         }
     }
 
@@ -92,10 +103,22 @@ impl Checks {
             (*signer == parties.peer, "its signer is not the provider"),
             (marker.topic == live.topic, "it is for another topic"),
             (marker.session == ack.session, "it is of another session"),
-            (marker.requester == parties.id, "it is for another requester"),
-            (Some(marker.request) == heard.request, "it is for another request"),
-            (same_snapshot(&marker.covers, ack), "it speaks for another snapshot"),
-            (heard.repaired || counts(heard, marker.streamed), "its count or last is wrong"),
+            (
+                marker.requester == parties.id,
+                "it is for another requester",
+            ),
+            (
+                Some(marker.request) == heard.request,
+                "it is for another request",
+            ),
+            (
+                same_snapshot(&marker.covers, ack),
+                "it speaks for another snapshot",
+            ),
+            (
+                heard.repaired || counts(heard, marker.streamed),
+                "its count or last is wrong",
+            ),
         ];
         if let Some((_, what)) = bindings.iter().find(|(holds, _)| !holds) {
             return Some((*what).to_owned());

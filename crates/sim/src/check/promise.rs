@@ -49,7 +49,10 @@ impl Checks {
 
     /// Somebody has waited too long.
     pub(crate) fn overdue(&mut self, now: Time) {
-        let late = self.watches.iter().find(|(_, watch)| watch.due.is_some_and(|due| now > due));
+        let late = self
+            .watches
+            .iter()
+            .find(|(_, watch)| watch.due.is_some_and(|due| now > due));
         if let Some(((node, topic), _)) = late {
             let what = format!("n{node}: {topic:?} waits past its deadline without a word");
             self.fail(now, what);
@@ -67,7 +70,10 @@ impl Checks {
     ) {
         let slack = self.slack;
         let Some(watch) = self.watches.get_mut(&(node, topic)) else {
-            return self.fail(now, format!("n{node}: an event of a topic that is not open"));
+            return self.fail(
+                now,
+                format!("n{node}: an event of a topic that is not open"),
+            );
         };
         let wrong = watch.tell(now, slack, upto, &event);
         if let Some(what) = wrong {
@@ -96,7 +102,10 @@ impl Checks {
             Coverage::From { floor } => floor,
         };
         if let Some(what) = self.lacks(node, topic, session, floor, Some(upto)) {
-            self.fail(now, format!("n{node}: HistorySynced by {session:?}, and {what}"));
+            self.fail(
+                now,
+                format!("n{node}: HistorySynced by {session:?}, and {what}"),
+            );
         }
     }
 
@@ -113,7 +122,10 @@ impl Checks {
         if vouch.topic != topic {
             return Some("the session is of another topic".to_owned());
         }
-        assert_eq!(vouch.life_of_disk, self.disks[vouch.provider], "wiped ones are forgotten");
+        assert_eq!(
+            vouch.life_of_disk, self.disks[vouch.provider],
+            "wiped ones are forgotten"
+        );
         let theirs = self.holdings.get(&(vouch.provider, topic))?;
         let mine = self.holdings.get(&(node, topic));
         if vouch.floor.is_some_and(|theirs| theirs > floor) {
@@ -121,14 +133,14 @@ impl Checks {
         }
         let own_floor = mine.and_then(|mine| mine.floor).unwrap_or(OrderKey::MIN);
         let from = floor.max(own_floor);
-        let mut needed = theirs.log[..vouch.len].iter().filter(|(_, key)| *key >= from);
+        let mut needed = theirs.log[..vouch.len]
+            .iter()
+            .filter(|(_, key)| *key >= from);
         let lacking = needed.find(|(hash, _)| {
             let place = mine.and_then(|mine| mine.at.get(hash));
             place.is_none_or(|place| upto.is_some_and(|upto| *place > upto))
         });
-        lacking.map(|(hash, _)| {
-            format!("{hash:?} of n{}'s snapshot is not held", vouch.provider)
-        })
+        lacking.map(|(hash, _)| format!("{hash:?} of n{}'s snapshot is not held", vouch.provider))
     }
 }
 
@@ -147,7 +159,9 @@ impl Watch {
     /// Takes an event in; gives what is wrong with it.
     fn tell(&mut self, now: Time, slack: Time, upto: Lsn, event: &SyncEvent) -> Option<String> {
         match event {
-            SyncEvent::Appended { from, upto: last, .. } => {
+            SyncEvent::Appended {
+                from, upto: last, ..
+            } => {
                 if last < from {
                     return Some(format!("a stretch from {from:?} to {last:?}"));
                 }
@@ -163,7 +177,9 @@ impl Watch {
                 }
                 self.progress(now, slack);
             }
-            SyncEvent::Progress { session, received, .. } => {
+            SyncEvent::Progress {
+                session, received, ..
+            } => {
                 let Some(before) = self.begun.get_mut(session) else {
                     return Some(format!("progress of {session:?}, which is not under way"));
                 };
@@ -178,7 +194,9 @@ impl Watch {
                     return Some(format!("{session:?} ends and was not under way"));
                 }
             }
-            SyncEvent::HistorySynced(_) | SyncEvent::Diverged { .. } | SyncEvent::CaughtUp { .. } => {
+            SyncEvent::HistorySynced(_)
+            | SyncEvent::Diverged { .. }
+            | SyncEvent::CaughtUp { .. } => {
                 self.due = None;
                 self.failed = false;
             }

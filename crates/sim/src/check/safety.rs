@@ -7,7 +7,11 @@ use osier_engine::{CommandError, CommandId, Commit, Reply};
 use osier_proto::{Lsn, Source, Summary};
 
 use super::{Checks, Violation};
-use crate::{clock::Time, disk::{Outcomes, Vault}, event::NodeIndex};
+use crate::{
+    clock::Time,
+    disk::{Outcomes, Vault},
+    event::NodeIndex,
+};
 
 /// Commits that may wait for a disk: far more means that something spins.
 const DISK_QUEUE_MAX: usize = 20_000;
@@ -25,10 +29,15 @@ impl Checks {
         for entry in commits.iter().flat_map(|commit| &commit.entries) {
             keys.insert(entry.hash(), entry.order_key());
         }
-        let reports = results.iter().filter_map(|(_, result)| result.as_ref().ok());
+        let reports = results
+            .iter()
+            .filter_map(|(_, result)| result.as_ref().ok());
         let mut appended: BTreeMap<TopicId, Vec<(Lsn, EntryHash)>> = BTreeMap::new();
         for report in reports.flatten() {
-            appended.entry(report.topic).or_default().extend(&report.appended);
+            appended
+                .entry(report.topic)
+                .or_default()
+                .extend(&report.appended);
         }
         for (topic, mut new) in appended {
             new.sort_unstable();
@@ -78,12 +87,21 @@ impl Checks {
         let ring = self.floor(node, topic).is_some();
         for hash in hashes.iter().filter(|_| !ring) {
             if !self.has(node, topic, hash) {
-                self.fail(now, format!("n{node}: {hash:?} is acknowledged and not on disk"));
+                self.fail(
+                    now,
+                    format!("n{node}: {hash:?} is acknowledged and not on disk"),
+                );
             }
         }
-        let held = hashes.iter().filter(|hash| self.has(node, topic, hash)).copied();
+        let held = hashes
+            .iter()
+            .filter(|hash| self.has(node, topic, hash))
+            .copied();
         let held: Vec<EntryHash> = held.collect();
-        self.acknowledged.entry((node, topic)).or_default().extend(held);
+        self.acknowledged
+            .entry((node, topic))
+            .or_default()
+            .extend(held);
     }
 
     /// Commands of a node that have had no answer.
@@ -107,9 +125,13 @@ impl Checks {
             let mut kept = holdings.log.iter().filter(|(_, key)| *key >= floor);
             let lost = kept.find(|(hash, _)| !view.holds(hash).expect("memory can be read"));
             let lost = lost.map(|(hash, _)| *hash);
-            let page = view.log(holdings.last, usize::MAX, usize::MAX).expect("memory is read");
+            let page = view
+                .log(holdings.last, usize::MAX, usize::MAX)
+                .expect("memory is read");
             for (lsn, entry) in page.entries {
-                let entry = SignedEntry::parse(entry).expect("a stored entry").trust_stored();
+                let entry = SignedEntry::parse(entry)
+                    .expect("a stored entry")
+                    .trust_stored();
                 holdings.last = lsn;
                 holdings.log.push((entry.hash(), entry.order_key()));
                 holdings.at.insert(entry.hash(), lsn);

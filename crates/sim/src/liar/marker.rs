@@ -70,8 +70,8 @@ fn recount(marker: &mut HistorySyncComplete, change: impl Fn(u64) -> u64) {
     match &mut marker.streamed {
         Streamed::Entries { count, .. } => *count = change(*count),
         // "Nothing" can only be claimed to be more.
-        nothing => {
-            *nothing = Streamed::Entries {
+        Streamed::Nothing => {
+            marker.streamed = Streamed::Entries {
                 count: 1,
                 last: EntryHash::MIN,
             };

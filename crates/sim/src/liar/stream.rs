@@ -26,15 +26,11 @@ impl Telling {
 
     pub(super) fn bend_stream(&mut self, message: Message, dice: &mut Dice) -> Vec<Message> {
         match (self.lie, message) {
-            (Lie::NeverAnswers, _) => {
-                self.silent = true;
-                Vec::new()
-            }
             (Lie::Stalls, Message::Entries(entries)) => {
                 self.silent = true;
                 first_part(entries, 2).into_iter().collect()
             }
-            (Lie::Stalls, Message::Complete(_)) => {
+            (Lie::NeverAnswers, _) | (Lie::Stalls, Message::Complete(_)) => {
                 self.silent = true;
                 Vec::new()
             }
@@ -51,13 +47,17 @@ impl Telling {
     }
 
     /// Entries one by one, each a while after the one before.
-    pub(super) fn drip(&mut self, message: Message) -> Vec<Said> {
+    pub(super) fn drip(message: Message) -> Vec<Said> {
         let Message::Entries(batch) = message else {
             return vec![Said::Message(message)];
         };
         let last = batch.entries.len();
         let one = |(at, entry): (usize, WireEntry)| {
-            let token = if at + 1 == last { batch.token.clone() } else { None };
+            let token = if at + 1 == last {
+                batch.token.clone()
+            } else {
+                None
+            };
             let entries = vec![entry];
             let message = Message::Entries(Entries { entries, token });
             Said::Later(message, (at as u64 + 1) * 400 * MS)
@@ -107,7 +107,9 @@ fn bent(mut entries: Entries) -> Message {
         signature[3] ^= 0x10;
         let header = honest.header_bytes().clone();
         let items = honest.items().to_vec();
-        entries.entries.push(WireEntry::from_parts(header, &signature, items));
+        entries
+            .entries
+            .push(WireEntry::from_parts(header, &signature, items));
     }
     Message::Entries(entries)
 }

@@ -22,9 +22,16 @@ impl World {
             Output::OpenSession(open) => self.open_session(index, open),
             Output::GrantSession(grant) => self.grant_session(index, grant),
             Output::RefuseSession { ask, refuse } => {
-                let up = self.nodes[index].up.as_mut().expect("a running engine asks");
+                let up = self.nodes[index]
+                    .up
+                    .as_mut()
+                    .expect("a running engine asks");
                 let asked = up.asks.remove(&ask).expect("an ask is decided once");
-                self.trace.note(self.now, index, format_args!("-> refuse {:?}", refuse.reason));
+                self.trace.note(
+                    self.now,
+                    index,
+                    format_args!("-> refuse {:?}", refuse.reason),
+                );
                 self.write_message(asked.stream, 0, &Message::Refuse(refuse));
                 self.close_end(asked.stream, 1);
             }
@@ -44,11 +51,16 @@ impl World {
             Output::LeaveGossip { topic } => self.leave_swarm(index, topic),
             Output::Broadcast { topic, bytes } => self.spread(index, &rumour(topic, bytes)),
             Output::Emit { topic, upto, event } => {
-                self.trace.note(self.now, index, format_args!("-> {event:?} upto {}", upto.get()));
+                self.trace.note(
+                    self.now,
+                    index,
+                    format_args!("-> {event:?} upto {}", upto.get()),
+                );
                 self.note_emitted(index, topic, upto, event);
             }
             Output::Reply { command, result } => {
-                self.trace.note(self.now, index, format_args!("-> {command:?} {result:?}"));
+                self.trace
+                    .note(self.now, index, format_args!("-> {command:?} {result:?}"));
                 self.checks.replied(self.now, index, command, &result);
             }
         }
@@ -103,9 +115,16 @@ impl fmt::Display for Brief<'_> {
                 setup.summary.set
             ),
             Input::Gossip { topic, bytes } => {
-                write!(f, "gossip {topic:?} {} {:016x}", bytes.len(), crate::gossip::name_of(bytes))
+                write!(
+                    f,
+                    "gossip {topic:?} {} {:016x}",
+                    bytes.len(),
+                    crate::gossip::name_of(bytes)
+                )
             }
-            Input::SessionAsked { ask, peer, hello, .. } => {
+            Input::SessionAsked {
+                ask, peer, hello, ..
+            } => {
                 write!(f, "asked {ask:?} by {peer:?} {:?}", hello.request)
             }
             Input::Session { key, event } => write!(f, "{key:?} {}", BriefEvent(event)),
@@ -126,7 +145,11 @@ impl fmt::Display for BriefEvent<'_> {
                 batch,
                 entries,
                 token,
-            } => write!(f, "ingest {batch}: {} entries, token {token:?}", entries.len()),
+            } => write!(
+                f,
+                "ingest {batch}: {} entries, token {token:?}",
+                entries.len()
+            ),
             SessionEvent::Started {
                 session,
                 mode,

@@ -23,7 +23,10 @@ impl World {
                 commit.token.is_some()
             ),
         );
-        let up = self.nodes[index].up.as_mut().expect("a running engine commits");
+        let up = self.nodes[index]
+            .up
+            .as_mut()
+            .expect("a running engine commits");
         up.disk.push(commit);
         self.checks.disk_queue(self.now, index, up.disk.len());
         self.start_write(index);
@@ -36,7 +39,8 @@ impl World {
         };
         if up.disk.start() {
             let takes = self.dice.disk.range(0, self.knobs.disk_ms * 1_000) * MS / 1_000 + MS / 20;
-            self.queue.put(self.now + takes, Event::DiskDone { node: index, life });
+            self.queue
+                .put(self.now + takes, Event::DiskDone { node: index, life });
         }
     }
 
@@ -68,7 +72,11 @@ impl World {
         let commits = up.disk.finish();
         let broken = self.dice.disk.below(100_000) < self.knobs.disk_fail_pcm;
         if broken || self.tempers[index].full_until > self.now {
-            self.trace.note(self.now, index, format_args!("{} commits fail", commits.len()));
+            self.trace.note(
+                self.now,
+                index,
+                format_args!("{} commits fail", commits.len()),
+            );
             return failed(&commits, "the disk is full");
         }
         let mut results = node.vault.write(&commits);
@@ -87,9 +95,20 @@ impl World {
     ) {
         let node = &self.nodes[index];
         let wall = node.clock.read(self.now).wall.as_millis();
-        for report in results.iter_mut().flat_map(|(_, result)| result.iter_mut().flatten()) {
-            let pruned = node.vault.store.prune(report.topic, wall).expect("memory is written");
-            let view = node.vault.store.view(report.topic).expect("memory can be read");
+        for report in results
+            .iter_mut()
+            .flat_map(|(_, result)| result.iter_mut().flatten())
+        {
+            let pruned = node
+                .vault
+                .store
+                .prune(report.topic, wall)
+                .expect("memory is written");
+            let view = node
+                .vault
+                .store
+                .view(report.topic)
+                .expect("memory can be read");
             report.summary = pruned.summary;
             report.holes = view.hole_count();
             self.checks.pruned(index, report.topic, &pruned.summary);
@@ -118,7 +137,10 @@ impl World {
             let results = self.write_group(index);
             self.reported(index, life, results);
             self.settle();
-            let up = self.nodes[index].up.as_mut().expect("it is stopping, not stopped");
+            let up = self.nodes[index]
+                .up
+                .as_mut()
+                .expect("it is stopping, not stopped");
             if !up.disk.start() {
                 return;
             }

@@ -6,9 +6,10 @@ use osier_engine::{CommandId, Input};
 
 use super::{Work, World};
 use crate::{
+    author::{Author, Hostility, hostile_authors},
     clock::Time,
     event::{Event, NodeIndex},
-    workload::{Action, Author, Hostility, hostile_authors},
+    workload::Action,
 };
 
 impl World {
@@ -22,9 +23,9 @@ impl World {
     }
 
     /// Does something now.
-    pub fn act(&mut self, action: Action) {
+    pub fn act(&mut self, action: &Action) {
         self.trace.note(self.now, 0, format_args!("** {action:?}"));
-        match action {
+        match *action {
             Action::Publish {
                 node,
                 topic,

@@ -34,10 +34,19 @@ impl World {
             wake: None,
             next_ask: 0,
         });
-        self.trace.note(self.now, index, format_args!("starts, life {}", self.nodes[index].life));
-        let topics: Vec<TopicId> =
-            self.nodes[index].spec.topics.iter().map(|topic| self.topic(*topic)).collect();
-        self.checks.started(self.now, index, &self.nodes[index].vault, &topics);
+        self.trace.note(
+            self.now,
+            index,
+            format_args!("starts, life {}", self.nodes[index].life),
+        );
+        let topics: Vec<TopicId> = self.nodes[index]
+            .spec
+            .topics
+            .iter()
+            .map(|topic| self.topic(*topic))
+            .collect();
+        self.checks
+            .started(self.now, index, &self.nodes[index].vault, &topics);
         for topic in self.nodes[index].spec.topics.clone() {
             self.open_topic(index, topic);
         }
@@ -49,7 +58,8 @@ impl World {
         let setup = self.setup(index, topic);
         let topic = setup.ticket.topic();
         self.checks.opened(self.now, index, topic, setup.point.last);
-        self.work.push_back(Work::Tell(index, Box::new(Input::Open(Box::new(setup)))));
+        self.work
+            .push_back(Work::Tell(index, Box::new(Input::Open(Box::new(setup)))));
     }
 
     /// What the node's start reads of its store.
@@ -98,7 +108,11 @@ impl World {
             .network
             .connections
             .values()
-            .filter(|c| c.ends.iter().any(|(node, of)| *node == index && *of != life))
+            .filter(|c| {
+                c.ends
+                    .iter()
+                    .any(|(node, of)| *node == index && *of != life)
+            })
             .map(|c| c.id)
             .collect();
         for connection in old {
@@ -141,11 +155,16 @@ impl World {
     /// A node stops in order: what waits is written, sessions and connections end at once.
     pub fn stop(&mut self, index: NodeIndex) {
         self.trace.note(self.now, index, format_args!("stops"));
-        let topics: Vec<TopicId> =
-            self.nodes[index].spec.topics.iter().map(|topic| self.topic(*topic)).collect();
+        let topics: Vec<TopicId> = self.nodes[index]
+            .spec
+            .topics
+            .iter()
+            .map(|topic| self.topic(*topic))
+            .collect();
         self.flush(index);
         for topic in topics {
-            self.work.push_back(Work::Tell(index, Box::new(Input::Close { topic })));
+            self.work
+                .push_back(Work::Tell(index, Box::new(Input::Close { topic })));
         }
         self.settle();
         let mine = self.network.connections.values();
@@ -161,8 +180,12 @@ impl World {
 
     /// A node that is not running loses its disk.
     pub fn wipe(&mut self, index: NodeIndex) {
-        assert!(self.nodes[index].up.is_none(), "a disk is lost while nobody uses it");
-        self.trace.note(self.now, index, format_args!("loses its disk"));
+        assert!(
+            self.nodes[index].up.is_none(),
+            "a disk is lost while nobody uses it"
+        );
+        self.trace
+            .note(self.now, index, format_args!("loses its disk"));
         self.nodes[index].vault = Vault::new(StoreId::from_bytes(self.dice.node.bytes()));
         self.checks.wiped(index);
     }
@@ -171,7 +194,8 @@ impl World {
     pub fn restart_in(&mut self, index: NodeIndex, span: u64) {
         self.crash(index);
         let action = crate::workload::Action::Start { node: index };
-        self.queue.put(self.now + span.min(600 * SEC), Event::Act(action));
+        self.queue
+            .put(self.now + span.min(600 * SEC), Event::Act(action));
     }
 
     /// Whether a node runs.
@@ -196,5 +220,8 @@ fn keep_record(vault: &Vault, topic: TopicId, role: Role, ring: u64) {
         retention,
         policy: Vec::new(),
     };
-    vault.store.set_topic(topic, &record).expect("memory can be written");
+    vault
+        .store
+        .set_topic(topic, &record)
+        .expect("memory can be written");
 }

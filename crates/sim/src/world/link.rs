@@ -58,7 +58,10 @@ impl World {
 
     /// The connection with a peer: the present one as far as this node knows, or a new one.
     fn connect(&mut self, index: NodeIndex, peer: NodeIndex) -> Option<Connection> {
-        let ends = [(index, self.nodes[index].life), (peer, self.nodes[peer].life)];
+        let ends = [
+            (index, self.nodes[index].life),
+            (peer, self.nodes[peer].life),
+        ];
         let known = self.network.connections.get(&pair(index, peer)).copied();
         if let Some(known) = known.filter(|known| known.ends.contains(&ends[0])) {
             return Some(known);
@@ -75,7 +78,9 @@ impl World {
             binding: self.network.dice.bytes(),
             ends,
         };
-        self.network.connections.insert(pair(index, peer), connection);
+        self.network
+            .connections
+            .insert(pair(index, peer), connection);
         Some(connection)
     }
 
@@ -110,9 +115,17 @@ impl World {
         let Some((pair, connection)) = found.map(|(pair, c)| (*pair, *c)) else {
             return;
         };
-        self.trace.note(self.now, pair.0, format_args!("connection with n{} breaks", pair.1));
+        self.trace.note(
+            self.now,
+            pair.0,
+            format_args!("connection with n{} breaks", pair.1),
+        );
         self.network.connections.remove(&pair);
-        let of_it = self.network.streams.iter().filter(|(_, s)| s.connection == id);
+        let of_it = self
+            .network
+            .streams
+            .iter()
+            .filter(|(_, s)| s.connection == id);
         let streams: Vec<u64> = of_it.map(|(stream, _)| *stream).collect();
         for stream in streams {
             let stream = self.network.streams.remove(&stream).expect("listed above");
@@ -127,7 +140,9 @@ impl World {
         for (at, (node, life)) in connection.ends.into_iter().enumerate() {
             let (peer, _) = connection.ends[1 - at];
             if tell && self.nodes[node].life == life {
-                let input = Input::PeerLost { peer: self.id(peer) };
+                let input = Input::PeerLost {
+                    peer: self.id(peer),
+                };
                 self.work.push_back(Work::Tell(node, Box::new(input)));
             }
         }
@@ -195,7 +210,11 @@ impl World {
 
     /// Breaks the connection between two nodes at once, if there is one.
     pub fn snap(&mut self, one: NodeIndex, other: NodeIndex) -> bool {
-        let found = self.network.connections.get(&pair(one, other)).map(|c| c.id);
+        let found = self
+            .network
+            .connections
+            .get(&pair(one, other))
+            .map(|c| c.id);
         found.is_some_and(|id| {
             self.break_connection(id, true);
             self.settle();

@@ -14,22 +14,29 @@ impl World {
     /// Safety at every step.
     pub(super) fn probe(&mut self) {
         self.checks.overdue(self.now);
-        if self.events() % 64 == 0 {
+        if self.events().is_multiple_of(64) {
             self.probe_memory();
         }
     }
 
     fn probe_memory(&mut self) {
         let window = self.network.window_bytes + STREAM_SLACK_BYTES;
-        let full = self.network.streams.values().any(|stream| {
-            stream.ends.iter().any(|end| end.unread_bytes > window)
-        });
+        let full = self
+            .network
+            .streams
+            .values()
+            .any(|stream| stream.ends.iter().any(|end| end.unread_bytes > window));
         if full {
-            self.checks.fail(self.now, "a stream holds more than its window".to_owned());
+            self.checks
+                .fail(self.now, "a stream holds more than its window".to_owned());
         }
         for (index, node) in self.nodes.iter().enumerate() {
             let Some(up) = &node.up else { continue };
-            let served = up.sessions.values().filter(|live| !live.machine.is_client()).count();
+            let served = up
+                .sessions
+                .values()
+                .filter(|live| !live.machine.is_client())
+                .count();
             let asked = up.sessions.len() - served + up.dials.len();
             let asked_max = 64 * node.spec.topics.len();
             if served > osier_engine::limit::SESSIONS_SERVED_MAX || asked > asked_max {
@@ -39,7 +46,8 @@ impl World {
             }
         }
         if self.queue.len() > 500_000 {
-            self.checks.fail(self.now, format!("{} events wait", self.queue.len()));
+            self.checks
+                .fail(self.now, format!("{} events wait", self.queue.len()));
         }
     }
 
@@ -75,7 +83,8 @@ impl World {
     pub fn state(&self, index: NodeIndex, topic: usize) -> Option<TopicState> {
         let node = &self.nodes[index];
         let up = node.up.as_ref()?;
-        up.engine.state(self.topic(topic), node.clock.read(self.now))
+        up.engine
+            .state(self.topic(topic), node.clock.read(self.now))
     }
 
     /// How many nodes there are.
@@ -85,7 +94,10 @@ impl World {
 
     /// How many of them are honest.
     pub fn nodes_honest(&self) -> usize {
-        self.nodes.iter().filter(|node| node.spec.lie.is_none()).count()
+        self.nodes
+            .iter()
+            .filter(|node| node.spec.lie.is_none())
+            .count()
     }
 
     /// How many entries a node's disk has taken of a topic.

@@ -67,7 +67,8 @@ impl World {
         };
         let (node, life) = (stream.ends[end].node, stream.ends[end].life);
         if let Reader::Session(key) = stream.ends[end].reader {
-            self.queue.put(self.now + delay, Event::SessionWake { node, life, key });
+            self.queue
+                .put(self.now + delay, Event::SessionWake { node, life, key });
         }
     }
 
@@ -95,7 +96,11 @@ impl World {
     }
 
     fn put_ask(&mut self, id: u64, end: usize, hello: osier_proto::Hello, rest: FrameDecoder) {
-        let stream = self.network.streams.get_mut(&id).expect("at the door of it");
+        let stream = self
+            .network
+            .streams
+            .get_mut(&id)
+            .expect("at the door of it");
         stream.ends[end].reader = Reader::Asked(rest);
         let (node, peer) = (stream.ends[end].node, stream.ends[1 - end].node);
         let connection = stream.connection;

@@ -4,20 +4,26 @@ use osier_core::{NodeId, TopicId};
 use osier_engine::{GrantSession, Input, OpenSession, SessionEvent, SessionKey};
 use osier_proto::{
     ClientConfig, ClientEnd, ClientSession, FailureReason, Fault, FrameDecoder, Message,
-    ProviderConfig, ProviderEnd, ProviderSession, SessionOutput, TokenSeal, encode_frame,
+    ProviderConfig, ProviderEnd, ProviderSession, SessionOutput, TokenSeal,
 };
 
 use super::{Work, World};
 use crate::{
     event::{Event, Life, NodeIndex},
-    liar::{Said, Telling},
-    network::{Connection, Piece, Reader},
+    liar::Telling,
+    network::{Connection, Reader},
     node::{Heard, Live, Machine},
 };
 
 impl World {
     /// The provider is connected: opens a stream and asks.
-    pub(super) fn ask(&mut self, index: NodeIndex, peer: NodeIndex, link: &Connection, open: OpenSession) {
+    pub(super) fn ask(
+        &mut self,
+        index: NodeIndex,
+        peer: NodeIndex,
+        link: &Connection,
+        open: OpenSession,
+    ) {
         let node = &self.nodes[index];
         let now = node.clock.read(self.now).at;
         let (key, topic, heard) = (open.key, open.topic, Self::heard_of(&open));
@@ -139,7 +145,8 @@ impl World {
             self.drain(index, key, &mut live);
         }
         if live.machine.session().is_over() {
-            self.trace.note(self.now, index, format_args!("{key:?} is over"));
+            self.trace
+                .note(self.now, index, format_args!("{key:?} is over"));
             self.close_end(live.stream, live.end);
             return;
         }
@@ -166,10 +173,20 @@ impl World {
             return;
         };
         let at = node.clock.when(deadline).max(self.now + 1);
-        if live.wake.is_none_or(|planned| at < planned || planned <= self.now) {
+        if live
+            .wake
+            .is_none_or(|planned| at < planned || planned <= self.now)
+        {
             live.wake = Some(at);
             let life = node.life;
-            self.queue.put(at, Event::SessionWake { node: index, life, key });
+            self.queue.put(
+                at,
+                Event::SessionWake {
+                    node: index,
+                    life,
+                    key,
+                },
+            );
         }
     }
 
@@ -183,14 +200,25 @@ impl World {
             if live.wake == Some(self.now) {
                 live.wake = None;
             }
-            if live.machine.session().deadline().is_some_and(|at| at <= now) {
+            if live
+                .machine
+                .session()
+                .deadline()
+                .is_some_and(|at| at <= now)
+            {
                 live.machine.session().on_time(now);
             }
             self.work.push_back(Work::Drive(index, key));
         }
     }
 
-    pub(super) fn session_durable(&mut self, index: NodeIndex, key: SessionKey, batch: u64, ok: bool) {
+    pub(super) fn session_durable(
+        &mut self,
+        index: NodeIndex,
+        key: SessionKey,
+        batch: u64,
+        ok: bool,
+    ) {
         let now = self.nodes[index].clock.read(self.now).at;
         let up = self.nodes[index].up.as_mut();
         if let Some(live) = up.and_then(|up| up.sessions.get_mut(&key)) {
@@ -228,11 +256,17 @@ impl World {
                     role: started.role,
                     token_unserviceable: started.token_unserviceable,
                 },
-                SessionOutput::Ingest(ingest) => SessionEvent::Ingest {
-                    batch: ingest.batch,
-                    entries: ingest.entries,
-                    token: ingest.token,
-                },
+                SessionOutput::Ingest(ingest) => {
+                    if self.knobs.canary == 1 {
+                        self.work
+                            .push_front(Work::Durable(index, key, ingest.batch, true));
+                    }
+                    SessionEvent::Ingest {
+                        batch: ingest.batch,
+                        entries: ingest.entries,
+                        token: ingest.token,
+                    }
+                }
                 SessionOutput::Progress { received, expected } => {
                     SessionEvent::Progress { received, expected }
                 }
@@ -247,55 +281,6 @@ impl World {
             };
             self.tell_session(index, key, event);
         }
-    }
-
-    /// Puts a message on the wire, or what a liar makes of it.
-    fn say(&mut self, index: NodeIndex, live: &mut Live, message: Message) {
-        if matches!(message, Message::Want(_)) && !live.heard.markers.is_empty() {
-            live.heard.repaired = true;
-        }
-        let to_end = 1 - live.end;
-        let Some(telling) = &mut live.telling else {
-            self.write_message(live.stream, to_end, &message);
-            return;
-        };
-        let memory = &mut self.nodes[index].memory;
-        for said in telling.say(message, memory, &mut self.dice.liar) {
-            match said {
-                Said::Message(message) => self.write_message(live.stream, to_end, &message),
-                Said::Later(message, wait) => {
-                    let piece = Piece::Bytes(encode_frame(&message));
-                    self.network.hold_back(live.stream, to_end, self.now + wait);
-                    self.write_piece(live.stream, to_end, piece);
-                }
-                Said::Raw(bytes) => self.write_piece(live.stream, to_end, Piece::Bytes(bytes)),
-            }
-        }
-    }
-
-    pub(super) fn write_message(&mut self, stream: u64, to_end: usize, message: &Message) {
-        self.trace.note(
-            self.now,
-            self.network.streams.get(&stream).map_or(0, |s| s.ends[1 - to_end].node),
-            format_args!("-> stream {stream} {}", message.name()),
-        );
-        self.write_piece(stream, to_end, Piece::Bytes(encode_frame(message)));
-    }
-
-    pub(super) fn write_piece(&mut self, stream: u64, to_end: usize, piece: Piece) {
-        for at in self.network.write(self.now, stream, to_end, piece) {
-            self.queue.put(at, Event::Arrive { stream, end: to_end });
-        }
-    }
-
-    /// This end reads and writes nothing more.
-    pub(super) fn close_end(&mut self, stream: u64, end: usize) {
-        self.write_piece(stream, 1 - end, Piece::Fin);
-        if let Some(open) = self.network.streams.get_mut(&stream) {
-            open.ends[end].reader = Reader::Gone;
-            open.ends[end].pieces.clear();
-        }
-        self.network.sweep(stream);
     }
 
     /// The id of a node, for messages.

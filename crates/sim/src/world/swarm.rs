@@ -79,17 +79,30 @@ impl World {
         if !self.overlay.befriend(topic, index, with) {
             return;
         }
-        self.trace.note(self.now, index, format_args!("neighbour of n{with} in {topic:?}"));
+        self.trace.note(
+            self.now,
+            index,
+            format_args!("neighbour of n{with} in {topic:?}"),
+        );
         self.tell_neighbor(index, topic, with, true);
         self.tell_neighbor(with, topic, index, true);
         for node in [index, with] {
             self.drop_crowd(node, topic, &[index, with]);
         }
         // A newcomer is passed on to neighbours of whom it met.
-        let met = self.overlay.member(topic, with).map(|m| m.neighbors.clone());
-        let few = self.overlay.member(topic, index).is_some_and(|m| m.neighbors.len() < 3);
-        let others: Vec<NodeIndex> =
-            met.unwrap_or_default().into_iter().filter(|other| *other != index).collect();
+        let met = self
+            .overlay
+            .member(topic, with)
+            .map(|m| m.neighbors.clone());
+        let few = self
+            .overlay
+            .member(topic, index)
+            .is_some_and(|m| m.neighbors.len() < 3);
+        let others: Vec<NodeIndex> = met
+            .unwrap_or_default()
+            .into_iter()
+            .filter(|other| *other != index)
+            .collect();
         if few && !others.is_empty() {
             let next = *self.network.dice.pick(&others);
             self.try_meet(index, topic, next);
@@ -104,8 +117,12 @@ impl World {
         if member.neighbors.len() <= NEIGHBORS_MAX {
             return;
         }
-        let may: Vec<NodeIndex> =
-            member.neighbors.iter().copied().filter(|n| !keep.contains(n)).collect();
+        let may: Vec<NodeIndex> = member
+            .neighbors
+            .iter()
+            .copied()
+            .filter(|n| !keep.contains(n))
+            .collect();
         let gone = *self.network.dice.pick(&may);
         self.unlink(topic, index, gone);
     }
@@ -123,7 +140,11 @@ impl World {
     /// A lost neighbour is replaced by one who is remembered, if few are left.
     fn after_loss(&mut self, index: NodeIndex, topic: TopicId, lost: NodeIndex) {
         self.plan_lonely(index, topic);
-        let Some(member) = self.overlay.member(topic, index).filter(|m| m.neighbors.len() < 2) else {
+        let Some(member) = self
+            .overlay
+            .member(topic, index)
+            .filter(|m| m.neighbors.len() < 2)
+        else {
             return;
         };
         let others: Vec<NodeIndex> = member
@@ -185,7 +206,11 @@ impl World {
     pub(crate) fn send_hop(&mut self, from: NodeIndex, to: NodeIndex, rumour: &Rumour) {
         let dice = &mut self.network.dice;
         let lost = dice.chance(self.knobs.gossip_loss_pct);
-        let copies = if dice.chance(self.knobs.gossip_double_pct) { 2 } else { 1 };
+        let copies = if dice.chance(self.knobs.gossip_double_pct) {
+            2
+        } else {
+            1
+        };
         if lost || !self.network.passes(from, to) {
             return;
         }
@@ -195,7 +220,15 @@ impl World {
             let clogged = self.network.link(from, to).clogged_until;
             let at = (self.now + self.network.draw_delay() + extra).max(clogged);
             let rumour = rumour.clone();
-            self.queue.put(at, Event::Hop { from, to, life, rumour });
+            self.queue.put(
+                at,
+                Event::Hop {
+                    from,
+                    to,
+                    life,
+                    rumour,
+                },
+            );
         }
     }
 
@@ -216,7 +249,10 @@ impl World {
             self.work.push_back(Work::Tell(to, Box::new(input)));
         }
         if new {
-            let next = self.overlay.member(rumour.topic, to).map(|m| m.neighbors.clone());
+            let next = self
+                .overlay
+                .member(rumour.topic, to)
+                .map(|m| m.neighbors.clone());
             for other in next.unwrap_or_default() {
                 if other != from {
                     self.send_hop(to, other, rumour);
