@@ -63,7 +63,10 @@ fn item(item: &Value) -> String {
 
 /// One line of at most so many columns, without what would move a terminal's cursor.
 fn cut(text: &str) -> String {
-    let clean = text.chars().map(|c| if c.is_control() { ' ' } else { c });
+    let clean = text
+        .trim_end()
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c });
     let mut line: String = clean.clone().take(TEXT_COLUMNS_MAX).collect();
     if clean.count() > TEXT_COLUMNS_MAX {
         line.push_str("...");

@@ -40,11 +40,18 @@ pub struct Watch {
 }
 
 impl Watch {
-    pub(crate) fn new(store: Store, topic: TopicId, from: Position, events: EventStream) -> Self {
+    pub(crate) fn new(
+        store: Store,
+        topic: TopicId,
+        from: Position,
+        events: EventStream,
+        entries: bool,
+    ) -> Self {
         let reader = Reader {
             store,
             topic,
             events,
+            entries,
             at: from,
             read: from,
             upto: from,
@@ -97,6 +104,8 @@ struct Reader {
     store: Store,
     topic: TopicId,
     events: EventStream,
+    /// Whether entries are shown.
+    entries: bool,
     /// The last place that was shown, or that there is nothing to show at.
     at: Position,
     /// The last place that was read into `page`.
@@ -117,6 +126,9 @@ impl Reader {
         while !self.broken {
             if let Some(placed) = self.page.pop_front() {
                 return Some(self.show(placed));
+            }
+            if !self.entries {
+                self.read = self.upto;
             }
             self.at = self.read;
             if self.read < self.upto {

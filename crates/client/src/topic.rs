@@ -196,7 +196,20 @@ impl Topic {
             return Err(Error::PositionBeyond { at: from, end });
         }
         let events = node.events(self.id).await?;
-        Ok(Watch::new(self.inner.store()?, self.id, from, events))
+        let store = self.inner.store()?;
+        Ok(Watch::new(store, self.id, from, events, true))
+    }
+
+    /// Follows what becomes of the topic, without its entries: the present state first.
+    ///
+    /// # Errors
+    /// If the node is offline, or there are too many watchers.
+    pub async fn watch_events(&self) -> Result<Watch> {
+        let node = self.inner.running().ok_or(Error::Offline)?;
+        let end = self.info().await?.end;
+        let events = node.events(self.id).await?;
+        let store = self.inner.store()?;
+        Ok(Watch::new(store, self.id, end, events, false))
     }
 
     /// Reads a page of at most `limit` entries.

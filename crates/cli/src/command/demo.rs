@@ -35,7 +35,7 @@ const WRITE_AT_ONCE: usize = 250;
 const PATIENCE: Duration = Duration::from_secs(15);
 
 /// Time for the nodes to say goodbye to each other at the end.
-const GOODBYE_WITHIN: Duration = Duration::from_millis(500);
+const GOODBYE_WITHIN: Duration = Duration::from_millis(200);
 
 pub(crate) fn run(context: &Context) -> Outcome {
     let runtime = Runtime::new()

@@ -1,5 +1,7 @@
 //! `osier run`: start the node, say where it is, run until Ctrl-C.
 
+mod report;
+
 use std::{
     fs,
     net::{SocketAddr, UdpSocket},
@@ -64,7 +66,9 @@ async fn serve_opened(context: &Context, osier: &Osier, first_start: bool) -> Ou
     };
     osier.home().write_run(&run).map_err(failed)?;
     announce(context, osier, &run)?;
+    let reports = tokio::spawn(report::follow_all(context.out, osier.clone()));
     interrupted().await;
+    reports.abort();
     console.shutdown().await;
     Ok(())
 }
