@@ -6,7 +6,7 @@ use bytes::Bytes;
 use osier_core::{Coverage, EntryHash, Kind, NodeId, Role, StateHash, Ticket, TopicId};
 use osier_engine::{Rule, TopicState};
 use osier_node::Node;
-use osier_policy::Rank;
+use osier_policy::{Rank, Standing};
 use osier_proto::Source;
 
 use crate::{
@@ -228,8 +228,8 @@ impl Topic {
     pub fn trust_list(&self) -> Result<Vec<Trusted>> {
         let owner = Trusted {
             node: self.ticket.owner(),
-            rank: Some(Rank::new(0)),
-            role: Some(Role::Archive),
+            rank: Some(Standing::OWNER.rank),
+            role: Some(Standing::OWNER.role),
             source: "owner",
         };
         let own = record::trust(&self.inner.store()?, self.id)?;

@@ -64,9 +64,9 @@ pub(crate) async fn add(
 }
 
 async fn join(shared: &Shared, ticket: &str, role: Option<&str>) -> ApiResult<Topic> {
-    let ticket: Ticket = ticket.parse().map_err(|error: osier::TicketInvalid| {
-        ApiError::bad(error.to_string(), "copy it whole from `osier topic ticket`")
-    })?;
+    let ticket: Ticket = ticket
+        .parse()
+        .map_err(|error: osier::TicketInvalid| ApiError::bad(error.to_string(), ""))?;
     let role = match role {
         Some(role) => parse_role(role)?,
         None => Role::Peer,
