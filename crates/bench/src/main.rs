@@ -1,3 +1,39 @@
-//! Benchmarks: ratios against measured limits.
+//! Benchmarks: every figure is a ratio against a limit measured in the same run, and every row
+//! checks its own answer.
+//!
+//! `cargo xtask bench [ROW...]` runs the rows of `docs/performance.md` at several sizes, prints a
+//! table and how the cost grows, and can write JSON and compare with an earlier run.
+#![expect(clippy::print_stdout, reason = "the table is the product")]
+#![expect(clippy::print_stderr, reason = "progress goes beside the table")]
 
-fn main() {}
+mod args;
+mod dataset;
+mod limits;
+mod pair;
+mod process;
+mod report;
+mod row;
+
+use anyhow::Result;
+use clap::Parser;
+
+use crate::{args::Args, report::Report};
+
+fn main() -> Result<()> {
+    let args = Args::parse();
+    if let Some(child) = &args.child {
+        return row::p1::child(child);
+    }
+    let mut report = Report::new();
+    for row in args.rows() {
+        row.run(&args, &mut report)?;
+    }
+    report.print();
+    if let Some(path) = &args.write {
+        report.write(path)?;
+    }
+    if let Some(path) = &args.baseline {
+        report.compare(path)?;
+    }
+    report.verdict(args.strict)
+}

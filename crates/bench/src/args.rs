@@ -1,0 +1,66 @@
+//! The command line of the benchmarks.
+
+use std::path::PathBuf;
+
+use clap::{Parser, ValueEnum};
+
+/// Measures Osier against limits of the same machine in the same run.
+#[derive(Debug, Parser)]
+#[command(name = "bench")]
+pub(crate) struct Args {
+    /// Rows to run; all of them when none is named.
+    #[arg(value_enum, ignore_case = true)]
+    rows: Vec<Row>,
+    /// Sizes in entries; each row has its own by default.
+    #[arg(long, value_delimiter = ',')]
+    pub(crate) sizes: Vec<u64>,
+    /// Where to write the figures as JSON.
+    #[arg(long)]
+    pub(crate) write: Option<PathBuf>,
+    /// Figures of an earlier run to compare with.
+    #[arg(long)]
+    pub(crate) baseline: Option<PathBuf>,
+    /// End with an error when a row misses what it must reach.
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// The other process of a row that needs two; started by the row itself.
+    #[arg(long, hide = true)]
+    pub(crate) child: Option<String>,
+}
+
+/// A row of the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Row {
+    /// Cold join: archive to empty client, two processes.
+    P1,
+    /// Near-equal: ten missing on each side.
+    P2,
+    /// Resume: the client lacks the last k.
+    P3,
+    /// From last entry durable to the word in the application.
+    P4,
+    /// The order index.
+    P5,
+    /// Restart after a kill.
+    P7,
+}
+
+impl Args {
+    /// The rows to run, in order.
+    pub(crate) fn rows(&self) -> Vec<Row> {
+        if self.rows.is_empty() {
+            Row::value_variants().to_vec()
+        } else {
+            self.rows.clone()
+        }
+    }
+
+    /// The sizes to run a row at.
+    pub(crate) fn sizes(&self, default: &[u64]) -> Vec<u64> {
+        if self.sizes.is_empty() {
+            default.to_vec()
+        } else {
+            self.sizes.clone()
+        }
+    }
+}
