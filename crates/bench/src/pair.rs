@@ -94,11 +94,13 @@ pub(crate) fn session(client: &Store, provider: &Store, token: Option<Token>) ->
             .map(|session| Box::new(session) as Box<dyn Session>)
             .map_err(|refuse| anyhow::anyhow!("refused: {refuse:?}"))
     })?;
-    while client_end.ended.is_none() {
+    // Uploads follow the verdict: both ends go on until neither has anything to say.
+    let mut silent = 0;
+    while silent < 2 {
         let to_client = provider_end.drain(&mut cost, now())?;
-        cost.round_trips += 1;
-        client_end.take(to_client, now());
-        let to_provider = client_end.drain(&mut cost, now())?;
+        let to_provider = exchange(&mut client_end, to_client, &mut cost, now())?;
+        let quiet = to_provider.is_empty() && client_end.ended.is_some();
+        silent = if quiet { silent + 1 } else { 0 };
         provider_end.take(to_provider, now());
         if cost.round_trips > 100_000 {
             bail!("the session makes no progress");
@@ -112,6 +114,18 @@ pub(crate) fn session(client: &Store, provider: &Store, token: Option<Token>) ->
         Some(ClientEnd::Drained(_)) => Ok(cost),
         other => bail!("the session did not drain: {other:?}"),
     }
+}
+
+/// Gives the client what the provider said; a round trip counts until the verdict.
+fn exchange(
+    client: &mut End<'_>,
+    messages: Vec<Message>,
+    cost: &mut Cost,
+    now: Instant,
+) -> Result<Vec<Message>> {
+    cost.round_trips += u32::from(client.ended.is_none());
+    client.take(messages, now);
+    client.drain(cost, now)
 }
 
 impl<'a> End<'a> {

@@ -134,7 +134,12 @@ fn ask_again(topic: &mut Topic, me: NodeId, now: Now, settle: Duration) -> bool 
             continue;
         }
         any = true;
-        if peer.asking.is_none() && !matches!(peer.outcome, Outcome::Refused { .. }) {
+        // One that failed is asked again when its backoff says so; till then nobody waits for it.
+        let failed = matches!(
+            peer.outcome,
+            Outcome::Refused { .. } | Outcome::Cut(_) | Outcome::Silent { .. } | Outcome::Lost
+        );
+        if peer.asking.is_none() && !failed {
             peer.outcome = Outcome::Unasked;
             peer.retry_at = Some(peer.retry_at.map_or(at, |paced| paced.max(at)));
         }

@@ -90,7 +90,7 @@ impl Engine {
     }
 
     /// A peer can be reached again and gossip does not reach it, as far as is known: after a
-    /// partition both sides have neighbours, and nothing else would make one swarm of two (`IR-04`).
+    /// partition both sides have neighbours, and nothing else would make one of two (`IR-04`).
     pub(crate) fn meet(&mut self, id: TopicId, peer: NodeId) {
         self.put(Output::JoinPeers {
             topic: id,

@@ -144,7 +144,7 @@ async fn what_is_not_there_is_said_in_a_sentence() {
             "{path}: {body}"
         );
     }
-    let (status, body) = rig.post("/v1/topics", "application/json", b"{\"nam\": 1}");
+    let (status, body) = rig.post("/v1/topics", "application/json", b"{\"title\": 1}");
     assert_eq!(status, 422, "{body}");
     let (status, _) = rig.post("/healthz", "text/plain", b"");
     assert_eq!(status, 405);
