@@ -10,7 +10,9 @@ use crate::support::{
 /// A file with so many JSON lines.
 fn file_of(folder: &Folder, count: u32) -> String {
     let path = folder.path().with_extension("jsonl");
-    let text: String = (0..count).map(|n| format!("{{\"n\":{n}}}\n")).collect();
+    let mut lines: Vec<_> = (0..count).map(|n| format!("{{\"n\":{n}}}")).collect();
+    lines.push(String::new());
+    let text = lines.join("\n");
     std::fs::write(&path, text).expect("the folder takes a file");
     path.to_string_lossy().into_owned()
 }

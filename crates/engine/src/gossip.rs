@@ -167,8 +167,10 @@ impl Engine {
         let Some(topic) = self.topics.get_mut(&id) else {
             return;
         };
-        let mine = topic.held.summary;
-        if heard.summary.state == mine.state {
+        let (mine, theirs) = (topic.held.summary, heard.summary);
+        // Equal tips do not make equal sets: a hole may be open on one side only.
+        let whole = mine.coverage.is_complete() && theirs.coverage.is_complete();
+        if theirs.state == mine.state && (theirs.set == mine.set || !whole) {
             topic.trickle.hear_consistent();
             return;
         }
@@ -181,7 +183,7 @@ impl Engine {
                 id,
                 signer,
                 Claim {
-                    state: Some(heard.summary.state),
+                    state: Some(theirs.state).filter(|state| *state != mine.state),
                     entries,
                 },
                 now,
