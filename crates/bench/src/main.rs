@@ -5,6 +5,14 @@
 //! table and how the cost grows, and can write JSON and compare with an earlier run.
 #![expect(clippy::print_stdout, reason = "the table is the product")]
 #![expect(clippy::print_stderr, reason = "progress goes beside the table")]
+#![expect(
+    clippy::cast_precision_loss,
+    reason = "figures are shown to four digits"
+)]
+#![expect(
+    clippy::cast_possible_truncation,
+    reason = "a logarithm has few digits"
+)]
 
 mod args;
 mod dataset;

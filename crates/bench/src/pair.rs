@@ -169,7 +169,9 @@ impl<'a> End<'a> {
             };
             self.spent += begun.elapsed();
             match (output, bulk) {
-                (Some(SessionOutput::Send(message)), _) => messages.push(message),
+                (Some(SessionOutput::Send(message)), _) | (None, Some(message)) => {
+                    messages.push(message);
+                }
                 (Some(SessionOutput::Ingest(ingest)), _) => {
                     self.ingest(ingest, now)?;
                 }
@@ -177,7 +179,6 @@ impl<'a> End<'a> {
                 (Some(SessionOutput::Progress { received, .. }), _) => self.received = received,
                 (Some(SessionOutput::ClientEnded(end)), _) => self.ended = Some(end),
                 (Some(SessionOutput::ProviderEnded(_)), _) => {}
-                (None, Some(message)) => messages.push(message),
                 (None, None) => break,
             }
         }

@@ -65,9 +65,10 @@ impl Peer {
     }
 
     /// Whether it can be reached as far as is known. A peer that has not been tried counts until
-    /// its deadline says otherwise.
+    /// its deadline says otherwise; one that was lost counts again when it answers, not when it is
+    /// dialed: what is synced must not be taken back for each try.
     pub(crate) fn is_connected(&self) -> bool {
-        self.neighbor || self.link != Link::Down || self.asking.is_some()
+        self.neighbor || self.link != Link::Down
     }
 
     /// Whether it has been reached and not lost since.

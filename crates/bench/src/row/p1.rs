@@ -22,7 +22,7 @@ use crate::{
 /// Authors of the joined history.
 const AUTHORS: u64 = 1_000;
 /// No join takes longer, or something is wrong.
-const PATIENCE: Duration = Duration::from_secs(600);
+const PATIENCE: Duration = Duration::from_mins(10);
 
 pub(super) fn run(sizes: &[u64], report: &mut Report) -> Result<()> {
     for &size in sizes {
