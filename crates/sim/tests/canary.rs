@@ -3,7 +3,7 @@
 use osier_sim::{Knobs, TraceMode, run_knobs};
 
 /// Seeds within which it must be found.
-const SEEDS: u64 = 100;
+const SEEDS: u64 = 400;
 
 /// Sessions are told that entries are on disk before they are, so they vouch for what a crash can
 /// still take away.
