@@ -12,7 +12,7 @@ use osier_proto::{
     ClientConfig, ClientEnd, ClientSession, Message, Mode, ProviderConfig, ProviderSession,
     Session, SessionOutput, Source, Token, TokenSeal, encode_frame,
 };
-use osier_store::{Batch, Store, TokenRow};
+use osier_store::{Batch, Store};
 
 use crate::dataset::{secret, ticket};
 
@@ -197,12 +197,7 @@ impl<'a> End<'a> {
         let mut batch = Batch::new();
         batch.extend(ingest.entries);
         if let (true, Some(token)) = (self.is_client, ingest.token) {
-            let state = osier_core::StateHash::empty();
-            batch.keep_token(
-                ticket().topic(),
-                secret(0).node_id(),
-                TokenRow { token, state },
-            );
+            batch.keep_token(ticket().topic(), secret(0).node_id(), token);
         }
         self.store.commit(&batch)?;
         let begun = Wall::now();

@@ -4,10 +4,10 @@ mod merge;
 
 use std::collections::BTreeMap;
 
-use osier_core::{EntryHash, StateHash, TopicId};
+use osier_core::{EntryHash, TopicId};
 use osier_engine::{Commit, DiskError, TopicReport};
 use osier_proto::{Lsn, View};
-use osier_store::{Batch, Committed, CommittedTopic, Retention, Store, StoreError, TokenRow};
+use osier_store::{Batch, Committed, CommittedTopic, Retention, Store, StoreError};
 
 use self::merge::{Merge, new_entries};
 use crate::{
@@ -135,12 +135,7 @@ fn batch_of(commits: &[Commit]) -> Batch {
     for commit in commits {
         batch.extend(commit.entries.iter().cloned());
         if let Some((provider, token)) = &commit.token {
-            let row = TokenRow {
-                token: token.clone(),
-                // The engine knows tokens by provider only; nothing reads this here.
-                state: StateHash::empty(),
-            };
-            batch.keep_token(commit.topic, *provider, row);
+            batch.keep_token(commit.topic, *provider, token.clone());
         }
     }
     batch

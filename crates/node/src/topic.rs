@@ -2,7 +2,7 @@
 
 use osier_core::{EntryHash, NodeId, OrderKey, Role, Seq, Ticket, Timestamp, TopicId};
 use osier_engine::{Rank, Rule, TopicSetup};
-use osier_proto::{Token, View, ViewError};
+use osier_proto::{View, ViewError};
 use osier_store::{Retention, Store, StoreError, TopicRecord, TrustRow};
 
 use crate::error::NodeError;
@@ -89,7 +89,9 @@ fn load(store: &Store, me: NodeId, record: &TopicRecord) -> Result<TopicSetup, N
     let ticket = topic_ticket(record)?;
     let topic = ticket.topic();
     let trust = store.trust(topic).map_err(failed("reading trust"))?;
-    let tokens = tokens(store, topic, &ticket, &trust).map_err(failed("reading resume tokens"))?;
+    let tokens = store
+        .tokens(topic)
+        .map_err(failed("reading resume tokens"))?;
     let view = store.snapshot(topic).map_err(failed("reading a topic"))?;
     Ok(TopicSetup {
         role: record.role,
@@ -102,26 +104,6 @@ fn load(store: &Store, me: NodeId, record: &TopicRecord) -> Result<TopicSetup, N
         own_tip: tip(&view, me).map_err(unreadable)?,
         ticket,
     })
-}
-
-/// The tokens of those whose word can count: the owner, the bootstrap nodes and the trust list.
-fn tokens(
-    store: &Store,
-    topic: TopicId,
-    ticket: &Ticket,
-    trust: &[TrustRow],
-) -> Result<Vec<(NodeId, Token)>, StoreError> {
-    let mut nodes: Vec<NodeId> = trust.iter().map(|row| row.node).collect();
-    nodes.push(ticket.owner());
-    nodes.extend(ticket.bootstrap().map(|(node, _)| node));
-    nodes.sort_unstable();
-    nodes.dedup();
-    let mut tokens = Vec::new();
-    for node in nodes {
-        let row = store.token(topic, node)?;
-        tokens.extend(row.map(|row| (node, row.token)));
-    }
-    Ok(tokens)
 }
 
 fn newest(view: &impl View) -> Result<Option<OrderKey>, ViewError> {

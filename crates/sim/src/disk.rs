@@ -12,7 +12,7 @@ use osier_engine::{BatchId, Commit, DiskError, TopicReport};
 use osier_policy::Rank;
 use osier_proto::{Lsn, Source, StoreId};
 use osier_store::{
-    Batch, Committed, CommittedTopic, Fate, Store, StoreOptions, TokenRow,
+    Batch, Committed, CommittedTopic, Fate, Store, StoreOptions,
     testing::{DiskFault, SimDisk},
 };
 
@@ -105,9 +105,7 @@ impl Vault {
         for commit in commits {
             batch.extend(commit.entries.iter().cloned());
             if let Some((provider, token)) = &commit.token {
-                let token = token.clone();
-                let state = osier_core::StateHash::empty();
-                batch.keep_token(commit.topic, *provider, TokenRow { token, state });
+                batch.keep_token(commit.topic, *provider, token.clone());
             }
         }
         match self.store.commit(&batch) {

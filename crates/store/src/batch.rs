@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use osier_core::{Entry, EntryHash, NodeId, Seq, StateHash, TopicId, Verified};
+use osier_core::{Entry, EntryHash, NodeId, Seq, TopicId, Verified};
 use osier_proto::{Lsn, StorePoint, Summary, Token};
 
 /// Entries of any number of topics, and tokens to keep with them: one transaction, one sync.
@@ -12,17 +12,8 @@ use osier_proto::{Lsn, StorePoint, Summary, Token};
 #[derive(Debug, Clone, Default)]
 pub struct Batch {
     pub(crate) topics: BTreeMap<TopicId, Vec<Verified<Entry>>>,
-    pub(crate) tokens: BTreeMap<(TopicId, NodeId), TokenRow>,
+    pub(crate) tokens: BTreeMap<(TopicId, NodeId), Token>,
     bytes: usize,
-}
-
-/// The resume token of the last session with a provider (`CMP-20`).
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TokenRow {
-    /// What the provider gave; opaque.
-    pub token: Token,
-    /// The topic's state hash as the provider stated it.
-    pub state: StateHash,
 }
 
 impl Batch {
@@ -48,8 +39,8 @@ impl Batch {
 
     /// Keeps a provider's token, in the same transaction as the entries that it covers: a crash can
     /// lose both, never one (`STO-9`). A later one replaces it.
-    pub fn keep_token(&mut self, topic: TopicId, provider: NodeId, row: TokenRow) {
-        self.tokens.insert((topic, provider), row);
+    pub fn keep_token(&mut self, topic: TopicId, provider: NodeId, token: Token) {
+        self.tokens.insert((topic, provider), token);
     }
 
     /// Appends another batch: what it holds comes after.

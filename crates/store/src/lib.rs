@@ -61,7 +61,7 @@ mod trust;
 mod write_rows;
 
 pub use backup::BackupReport;
-pub use batch::{Batch, Committed, CommittedTopic, Fate, Forked, TokenRow};
+pub use batch::{Batch, Committed, CommittedTopic, Fate, Forked};
 pub use check::{CheckReport, FINDINGS_MAX, Finding};
 pub use error::{StoreError, StoreFault};
 pub use open::{CACHE_BYTES_DEFAULT, StoreOptions};

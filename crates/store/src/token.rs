@@ -1,14 +1,12 @@
 //! Resume tokens of providers, kept in the transaction of the entries that they cover (`STO-9`).
 
-use osier_core::{NodeId, StateHash, TopicId};
+use osier_core::{NodeId, TopicId};
 use osier_proto::{Token, limit::TOKEN_BYTES_MAX};
 use redb::ReadableTable;
 
 use crate::{
-    batch::TokenRow,
     error::{Cause, StoreError},
     key::{self, TopicNo},
-    row::Cut,
     schema::{ReadTables, Tables},
     store::Store,
     topic::{check_size, number},
@@ -19,14 +17,36 @@ impl Store {
     ///
     /// # Errors
     /// Our disk is at fault.
-    pub fn token(&self, topic: TopicId, provider: NodeId) -> Result<Option<TokenRow>, StoreError> {
+    pub fn token(&self, topic: TopicId, provider: NodeId) -> Result<Option<Token>, StoreError> {
         self.read("read a token of", |txn| {
             let tables = ReadTables::open(txn)?;
             let Some(no) = number(&tables.topic_number, &topic)? else {
                 return Ok(None);
             };
             let row = ReadableTable::get(&tables.token, &key::node(no, &provider))?;
-            row.map(|row| decode(row.value())).transpose()
+            Ok(row.map(|row| Token(row.value().to_vec())))
+        })
+    }
+
+    /// The tokens of all providers that the topic was synced with, by provider.
+    ///
+    /// # Errors
+    /// Our disk is at fault.
+    pub fn tokens(&self, topic: TopicId) -> Result<Vec<(NodeId, Token)>, StoreError> {
+        self.read("read the tokens of", |txn| {
+            let tables = ReadTables::open(txn)?;
+            let Some(no) = number(&tables.topic_number, &topic)? else {
+                return Ok(Vec::new());
+            };
+            let last = key::node(no, &NodeId::from_bytes([0xff; 32]));
+            let rows = tables
+                .token
+                .range::<&[u8; 36]>(&key::node(no, &NodeId::NOBODY)..=&last)?;
+            rows.map(|row| {
+                let (key, value) = row?;
+                Ok((key::node_of(key.value()), Token(value.value().to_vec())))
+            })
+            .collect()
         })
     }
 
@@ -45,25 +65,16 @@ impl Store {
     }
 }
 
-/// State hash, then the token's bytes.
+/// The provider's bytes, as they came.
 pub(crate) fn put(
     tables: &mut Tables<'_>,
     no: TopicNo,
     provider: &NodeId,
-    row: &TokenRow,
+    token: &Token,
 ) -> Result<(), Cause> {
-    check_size("the resume token", row.token.0.len(), TOKEN_BYTES_MAX)?;
-    let mut bytes = row.state.as_bytes().to_vec();
-    bytes.extend_from_slice(&row.token.0);
+    check_size("the resume token", token.0.len(), TOKEN_BYTES_MAX)?;
     tables
         .token
-        .insert(&key::node(no, provider), bytes.as_slice())?;
+        .insert(&key::node(no, provider), token.0.as_slice())?;
     Ok(())
-}
-
-fn decode(bytes: &[u8]) -> Result<TokenRow, Cause> {
-    let mut cut = Cut::new("token row", bytes);
-    let state = StateHash::from_bytes(cut.fixed()?);
-    let token = Token(cut.bytes(bytes.len() - 32)?.to_vec());
-    Ok(TokenRow { token, state })
 }

@@ -32,8 +32,7 @@ pub(super) fn run(sizes: &[u64], report: &mut Report) -> Result<()> {
             }
             let token = client
                 .token(ticket().topic(), secret(0).node_id())?
-                .context("a drained session leaves a token")?
-                .token;
+                .context("a drained session leaves a token")?;
             let cost = pair::session(&client, &provider, Some(token))?;
             ensure!(
                 cost.received == lacks,

@@ -84,16 +84,13 @@ impl World {
         });
         let edited = vault.trust.iter().filter(|((of, _), _)| *of == id);
         let trust = own_trust.chain(edited.map(|((_, peer), entry)| (*peer, *entry)));
-        let tokens = self.nodes.iter().filter_map(|peer| {
-            let row = vault.store.token(id, peer.id).expect("memory can be read");
-            row.map(|row| (peer.id, row.token))
-        });
+        let tokens = vault.store.tokens(id).expect("memory can be read");
         TopicSetup {
             ticket,
             role: spec.role,
             rule: spec.rule,
             trust: trust.collect(),
-            tokens: tokens.collect(),
+            tokens,
             summary: view.summary(),
             point: view.point(),
             newest: self.checks.newest(index, id),

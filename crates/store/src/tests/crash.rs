@@ -3,12 +3,12 @@
 
 use std::collections::BTreeSet;
 
-use osier_core::{EntryHash, Role, StateHash, TopicId, testing::topic};
+use osier_core::{EntryHash, Role, TopicId, testing::topic};
 use osier_proto::{StoreId, Token, View};
 
 use super::history::chain;
 use crate::{
-    Batch, Retention, Store, StoreOptions, TokenRow, TopicRecord,
+    Batch, Retention, Store, StoreOptions, TopicRecord,
     testing::{DiskFault, SimDisk},
 };
 
@@ -58,11 +58,7 @@ fn workload(disk: &SimDisk) -> Vec<Acknowledged> {
         }
         batch.extend(second[at * 2..at * 2 + 2].iter().cloned());
         let token = Token(vec![u8::try_from(at).unwrap()]);
-        let row = TokenRow {
-            token: token.clone(),
-            state: StateHash::empty(),
-        };
-        batch.keep_token(topic(), chains[0][0].signer(), row);
+        batch.keep_token(topic(), chains[0][0].signer(), token.clone());
         store.commit(&batch).unwrap();
         done.push(Acknowledged {
             syncs: disk.syncs(),
@@ -98,7 +94,7 @@ fn examine(image: Vec<u8>, acknowledged: Option<&Acknowledged>) {
         );
     }
     let provider = osier_core::testing::secret(0).node_id();
-    let token = store.token(topic(), provider).unwrap().unwrap().token;
+    let token = store.token(topic(), provider).unwrap().unwrap();
     assert!(token.0 >= acknowledged.token.0, "a token was lost");
     let second = token.0[0];
     let count = store.snapshot(topic()).unwrap().summary().set.count();

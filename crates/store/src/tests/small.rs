@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use osier_core::{
-    Entry, Role, StateHash, TopicId, Verified, WireEntry,
+    Entry, Role, TopicId, Verified, WireEntry,
     testing::{secret, topic},
 };
 use osier_proto::{Lsn, Source, StoreId, Token, View};
@@ -11,8 +11,8 @@ use redb::{WriteTransaction, backends::InMemoryBackend};
 
 use super::history::chain;
 use crate::{
-    Batch, Fate, Projection, Retention, Store, StoreFault, StoreOptions, TokenRow, TopicRecord,
-    TrustRow, schema::Tables,
+    Batch, Fate, Projection, Retention, Store, StoreFault, StoreOptions, TopicRecord, TrustRow,
+    schema::Tables,
 };
 
 const ID: StoreId = StoreId::from_bytes([3; 16]);
@@ -42,15 +42,13 @@ fn an_unknown_topic_is_an_empty_one() {
 fn tokens_trust_and_topics_are_kept_and_forgotten() {
     let store = filled(&chain(1, topic(), 3));
     let (a, b) = (secret(1).node_id(), secret(2).node_id());
-    let row = TokenRow {
-        token: Token(vec![1, 2, 3]),
-        state: StateHash::empty(),
-    };
+    let token = Token(vec![1, 2, 3]);
     let mut batch = Batch::new();
-    batch.keep_token(topic(), a, row.clone());
+    batch.keep_token(topic(), a, token.clone());
     assert!(!batch.is_empty());
     store.commit(&batch).unwrap();
-    assert_eq!(store.token(topic(), a).unwrap(), Some(row));
+    assert_eq!(store.token(topic(), a).unwrap(), Some(token.clone()));
+    assert_eq!(store.tokens(topic()).unwrap(), [(a, token)]);
     assert_eq!(store.token(topic(), b).unwrap(), None);
     store.remove_token(topic(), a).unwrap();
     assert_eq!(store.token(topic(), a).unwrap(), None);
