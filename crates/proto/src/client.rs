@@ -275,6 +275,21 @@ impl ClientSession {
         Ok(())
     }
 
+    /// Judges what was gathered, if it is time: enough came, all that is to come has, or a marker
+    /// waits for it.
+    fn admit(&mut self, now: Instant) -> Result<(), Fault> {
+        let State::Granted(granted) = &mut self.state else {
+            return Ok(());
+        };
+        let all = granted.expected == Some(granted.intake.arrived().count());
+        let last = all || granted.parked.is_some() || granted.vouching.closed;
+        if last || granted.intake.is_due(now) {
+            let ingest = granted.intake.admit(&*self.config.source)?;
+            self.outbox.extend(ingest.map(SessionOutput::Ingest));
+        }
+        Ok(())
+    }
+
     /// Judges a parked marker as far as that is possible now.
     fn settle(&mut self, now: Instant) {
         if !matches!(&self.state, State::Granted(granted) if granted.parked.is_some()) {
@@ -399,7 +414,8 @@ impl Session for ClientSession {
         if !matches!(message, Message::Alive(_)) {
             self.watch.moved(now);
         }
-        if let Err(fault) = self.on_message(message, now) {
+        let taken = self.on_message(message, now);
+        if let Err(fault) = taken.and_then(|()| self.admit(now)) {
             return self.end_by(fault, now);
         }
         self.settle(now);
@@ -431,7 +447,11 @@ impl Session for ClientSession {
             State::Asked => self.end(ClientEnd::Lost),
             State::Granted(granted) => {
                 granted.vouching.closed = true;
-                if granted.parked.is_none() {
+                let is_parked = granted.parked.is_some();
+                if let Err(fault) = self.admit(now) {
+                    return self.end_by(fault, now);
+                }
+                if !is_parked {
                     return self.end(ClientEnd::Lost);
                 }
                 self.settle(now);
@@ -457,6 +477,9 @@ impl Session for ClientSession {
         if self.is_over() {
             return;
         }
+        if let Err(fault) = self.admit(now) {
+            return self.end_by(fault, now);
+        }
         self.settle(now);
         if !self.is_over() && now >= self.watch.gone_at(self.wants_input()) {
             if self.has_ended() {
@@ -479,8 +502,11 @@ impl Session for ClientSession {
             return None;
         }
         let deadline = self.watch.deadline(self.wants_input());
-        let parked = self.granted().and_then(Granted::judged_at);
-        Some(parked.map_or(deadline, |parked| deadline.min(parked)))
+        let granted = self.granted();
+        let gathered = granted.and_then(|granted| granted.intake.judged_at());
+        let parked = granted.and_then(Granted::judged_at);
+        let sooner = gathered.into_iter().chain(parked).min();
+        Some(sooner.map_or(deadline, |sooner| deadline.min(sooner)))
     }
 
     fn poll(&mut self) -> Option<SessionOutput> {

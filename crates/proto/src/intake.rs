@@ -3,15 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use osier_core::{
-    Entry, EntryHash, KeyCache, NodeId, OrderKey, SetSum, SignedEntry, TopicId, Verified,
-    WireEntry, authenticate,
+    Duration, Entry, EntryHash, Instant, KeyCache, NodeId, OrderKey, SetSum, SignedEntry, TopicId,
+    Verified, WireEntry, authenticate,
 };
 
 use crate::{
     fault::{Fault, Rule},
     limit::{
-        BATCH_ENTRIES_MAX, INGEST_BATCHES_IN_FLIGHT_MAX, TOKEN_BYTES_MAX, UNAUTHENTIC_BYTES_MAX,
-        UNAUTHENTIC_MAX,
+        BATCH_ENTRIES_MAX, GATHER_BYTES, GATHER_ENTRIES, GATHER_MS, INGEST_BATCHES_IN_FLIGHT_MAX,
+        INGEST_BYTES_IN_FLIGHT_MAX, TOKEN_BYTES_MAX, UNAUTHENTIC_BYTES_MAX, UNAUTHENTIC_MAX,
     },
     output::Ingest,
     token::Token,
@@ -30,9 +30,10 @@ pub(crate) struct Intake {
     arrived: Tally,
     /// The authentic part of it that lies in the window.
     counted: SetSum,
+    gathered: Gathered,
     waiting: Waiting,
     next_batch: u64,
-    in_flight: BTreeSet<u64>,
+    in_flight: InFlight,
 }
 
 impl std::fmt::Debug for Intake {
@@ -41,7 +42,7 @@ impl std::fmt::Debug for Intake {
             f,
             "Intake({:?}, {} in flight, {} waiting)",
             self.arrived,
-            self.in_flight.len(),
+            self.in_flight.batches.len(),
             self.waiting.entries.len()
         )
     }
@@ -55,9 +56,10 @@ impl Intake {
             keys: KeyCache::new(),
             arrived: Tally::default(),
             counted: SetSum::EMPTY,
+            gathered: Gathered::default(),
             waiting: Waiting::default(),
             next_batch: 0,
-            in_flight: BTreeSet::new(),
+            in_flight: InFlight::default(),
         }
     }
 
@@ -70,14 +72,29 @@ impl Intake {
         self.counted
     }
 
-    /// Whether everything that was handed out is durable.
+    /// Whether everything that came is judged, and durable if it is authentic.
     pub(crate) fn is_settled(&self) -> bool {
-        self.in_flight.is_empty()
+        self.in_flight.batches.is_empty() && self.gathered.entries.is_empty()
     }
 
-    /// Whether another batch may be handed out.
+    /// Whether more may come: not while the disk is behind.
     pub(crate) fn has_room(&self) -> bool {
-        self.in_flight.len() < INGEST_BATCHES_IN_FLIGHT_MAX
+        self.in_flight.batches.len() < INGEST_BATCHES_IN_FLIGHT_MAX
+            && self.in_flight.bytes < INGEST_BYTES_IN_FLIGHT_MAX
+    }
+
+    /// When what was gathered is judged at the latest; none while there is nothing.
+    pub(crate) fn judged_at(&self) -> Option<Instant> {
+        let since = self.gathered.since?;
+        Some(since.after(Duration::from_millis(GATHER_MS)))
+    }
+
+    /// Whether enough was gathered to be judged together, or has waited long enough.
+    pub(crate) fn is_due(&self, now: Instant) -> bool {
+        let gathered = &self.gathered;
+        gathered.entries.len() >= GATHER_ENTRIES
+            || gathered.bytes >= GATHER_BYTES
+            || self.judged_at().is_some_and(|at| now >= at)
     }
 
     /// Whether entries wait for proof that their author signed them.
@@ -106,21 +123,36 @@ impl Intake {
         Ok(entries)
     }
 
-    /// Judges a parsed batch by rule V; what is authentic is handed out.
-    pub(crate) fn admit(
+    /// Takes in a parsed batch, to be judged together with what comes soon: by rule V only the last
+    /// entry of each author costs a signature, so that larger batches are cheaper.
+    pub(crate) fn gather(
         &mut self,
         batch: Vec<SignedEntry>,
         token: Option<Token>,
-        source: &dyn Source,
-    ) -> Result<Option<Ingest>, Fault> {
+        now: Instant,
+    ) -> Result<(), Fault> {
         if token.as_ref().is_some_and(|t| t.0.len() > TOKEN_BYTES_MAX) {
             return Err(Rule::TokenForm.into());
         }
         for entry in &batch {
             self.arrived.note(&entry.hash());
+            self.gathered.bytes += entry.size();
+        }
+        self.gathered.since.get_or_insert(now);
+        self.gathered.entries.extend(batch);
+        // Tokens of one log: the later one covers what the earlier did.
+        self.gathered.token = token.or(self.gathered.token.take());
+        Ok(())
+    }
+
+    /// Judges what was gathered by rule V; what is authentic is handed out.
+    pub(crate) fn admit(&mut self, source: &dyn Source) -> Result<Option<Ingest>, ViewError> {
+        let Gathered { entries, token, .. } = std::mem::take(&mut self.gathered);
+        if entries.is_empty() {
+            return Ok(None);
         }
         // Links are looked up for the few that need one: a lookup each would double the cost.
-        let judged = authenticate(batch, &mut self.keys, &|_| None);
+        let judged = authenticate(entries, &mut self.keys, &|_| None);
         let mut verified = judged.verified;
         self.waiting.push(judged.waiting);
         if self.has_waiting() {
@@ -140,7 +172,7 @@ impl Intake {
         batch: u64,
         source: &dyn Source,
     ) -> Result<Option<Ingest>, ViewError> {
-        if !self.in_flight.remove(&batch) || !self.has_waiting() {
+        if !self.in_flight.remove(batch) || !self.has_waiting() {
             return Ok(None);
         }
         let view = source.view(self.topic)?;
@@ -160,12 +192,46 @@ impl Intake {
             .for_each(|entry| self.counted.insert(&entry.hash()));
         let batch = self.next_batch;
         self.next_batch += 1;
-        assert!(self.in_flight.insert(batch), "batch numbers ascend");
+        self.in_flight.insert(batch, &entries);
         Some(Ingest {
             batch,
             entries,
             token,
         })
+    }
+}
+
+/// Entries that came and are not judged yet.
+#[derive(Default)]
+struct Gathered {
+    entries: Vec<SignedEntry>,
+    bytes: usize,
+    /// The last token that came with them.
+    token: Option<Token>,
+    /// When the first of them came.
+    since: Option<Instant>,
+}
+
+/// Batches that were handed out and are not durable, with their sizes.
+#[derive(Default)]
+struct InFlight {
+    batches: BTreeMap<u64, usize>,
+    bytes: usize,
+}
+
+impl InFlight {
+    fn insert(&mut self, batch: u64, entries: &[Verified<Entry>]) {
+        let bytes = entries.iter().map(|entry| entry.size()).sum();
+        self.bytes += bytes;
+        let before = self.batches.insert(batch, bytes);
+        assert!(before.is_none(), "batch numbers ascend");
+    }
+
+    /// Whether the batch was in flight.
+    fn remove(&mut self, batch: u64) -> bool {
+        let bytes = self.batches.remove(&batch);
+        self.bytes -= bytes.unwrap_or(0);
+        bytes.is_some()
     }
 }
 

@@ -84,9 +84,26 @@ pub const OUTBOX_BYTES_MIN: usize = 2 * FRAME_BYTES_MAX;
 /// what can be named is asked for, once. Streams keep order, so nothing is on its way by then.
 pub const MARKER_PARKED_MS: u64 = 1000;
 
-/// Entries that a client session has handed to the disk and not seen durable: 64 batches.
-/// At it the session stops reading its stream, so the provider waits.
+/// Batches that a session has handed to the disk and not seen durable.
+/// At it the session stops reading its stream, so the other end waits.
 pub const INGEST_BATCHES_IN_FLIGHT_MAX: usize = 64;
+
+/// Bytes of entries in them: what a session may hold in memory for a slow disk, and enough that a
+/// fast one never waits. At it the session stops reading; one batch may go over.
+pub const INGEST_BYTES_IN_FLIGHT_MAX: usize = 16 * 1024 * 1024;
+
+/// Bytes of entries that a client gathers before it judges them together. By rule V a batch costs
+/// one signature an author: with a thousand authors in turn, 4 MiB of small entries are some nine
+/// of each, and cost a fifth of what 256 KiB batches do. At it they are judged.
+pub const GATHER_BYTES: usize = 4 * 1024 * 1024;
+
+/// Entries of the same. At it they are judged.
+pub const GATHER_ENTRIES: usize = 16 * 1024;
+
+/// How long entries are gathered, in milliseconds: nobody notices it, and a slow stream is stored
+/// as it comes. What completes the announced number, and what precedes a marker or the end of the
+/// stream, does not wait.
+pub const GATHER_MS: u64 = 20;
 
 /// A side that has nothing to say for this long says `Alive`, in milliseconds.
 pub const ALIVE_EVERY_MS: u64 = 1000;
@@ -116,6 +133,8 @@ const _: () = assert!(
 const _: () = assert!(HEADS_MAX * 128 < FRAME_BYTES_MAX);
 const _: () =
     assert!(BATCH_BYTES_TARGET + osier_core::limit::ENTRY_WIRE_BYTES_MAX + 4096 < FRAME_BYTES_MAX);
+const _: () = assert!(GATHER_BYTES < INGEST_BYTES_IN_FLIGHT_MAX);
+const _: () = assert!(GATHER_MS < MARKER_PARKED_MS);
 const _: () = assert!(MARKER_PARKED_MS < PEER_SILENT_MS);
 const _: () = assert!(PEER_SILENT_MS < PEER_STALLED_MS);
 const _: () = assert!(ALIVE_EVERY_MS * 3 < PEER_SILENT_MS);

@@ -280,7 +280,7 @@ impl ProviderSession {
             Message::Alive(_) => Ok(()),
             Message::Heads(heads) => self.on_heads(&heads, now),
             Message::Range(frame) => self.on_range(&frame.0, now),
-            Message::Entries(entries) => self.on_entries(entries),
+            Message::Entries(entries) => self.on_entries(entries, now),
             Message::UploadEnd => self.on_upload_end(),
             Message::Want(want) => self.on_want(&want),
             Message::Received(received) => self.on_received(received),
@@ -302,11 +302,11 @@ impl ProviderSession {
         .into()
     }
 
-    fn on_entries(&mut self, entries: Entries) -> Result<(), Fault> {
+    fn on_entries(&mut self, entries: Entries, now: Instant) -> Result<(), Fault> {
         if !self.uploads.is_open() {
             return Err(self.unexpected("Entries"));
         }
-        if let Some(ingest) = self.uploads.take(entries, &*self.config.source)? {
+        if let Some(ingest) = self.uploads.take(entries, &*self.config.source, now)? {
             self.outbox.push(SessionOutput::Ingest(ingest));
         }
         self.outbox.push(SessionOutput::Progress {

@@ -195,7 +195,6 @@ impl ClientSession {
 
     fn on_entries(&mut self, batch: Entries, now: Instant) -> Result<(), Fault> {
         let unexpected = self.unexpected("Entries");
-        let source = self.config.source.clone();
         let granted = self.granted_for("Entries")?;
         let has_place = match granted.mode {
             Mode::Equal => false,
@@ -223,12 +222,11 @@ impl ClientSession {
         if let Some(parked) = &mut granted.parked {
             parked.landed(&entries, now);
         }
-        let ingest = granted.intake.admit(entries, batch.token, &*source)?;
+        granted.intake.gather(entries, batch.token, now)?;
         let progress = SessionOutput::Progress {
             received: granted.intake.arrived().count(),
             expected: granted.expected,
         };
-        self.outbox.extend(ingest.map(SessionOutput::Ingest));
         self.outbox.push(progress);
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use osier_core::{EntryHash, SetSum, TopicId};
+use osier_core::{EntryHash, Instant, SetSum, TopicId};
 
 use crate::{
     fault::{Fault, Rule},
@@ -100,6 +100,7 @@ impl Uploads {
         &mut self,
         batch: Entries,
         source: &dyn Source,
+        now: Instant,
     ) -> Result<Option<Ingest>, Fault> {
         if batch.token.is_some() {
             return Err(Rule::TokenForm.into());
@@ -122,7 +123,8 @@ impl Uploads {
                 }
             }
         }
-        self.intake.admit(entries, None, source)
+        self.intake.gather(entries, None, now)?;
+        Ok(self.intake.admit(source)?)
     }
 
     /// The client says that this was all.
