@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use osier_core::{Coverage, Instant, NodeId, Role, TopicId};
+use osier_core::{Coverage, Duration, Instant, NodeId, Role, TopicId};
 use osier_policy::{
     Camp, Facts, Held, Me, NO_PROVIDER_AFTER, Outcome, ProviderFacts, Reason, Search, Verdict,
     Voucher, next_to_ask, verdict, wake_at,
@@ -120,11 +120,8 @@ impl Topic {
             };
             providers.insert(node, facts);
         }
-        let mine = self.trust.trusted(me);
-        let trusted_archive =
-            mine.is_some_and(|mine| mine.role == Role::Archive) && self.role == Role::Archive;
         let me = Me {
-            trusted_archive,
+            trusted_archive: self.is_trusted_archive(me),
             held: self.held_before(),
         };
         let search = Search::at(self.completion.search_since, now);
@@ -133,6 +130,12 @@ impl Topic {
             me,
             search,
         }
+    }
+
+    /// Whether this node is itself one of those whose word counts as an archive's (`POL-12`).
+    pub(crate) fn is_trusted_archive(&self, me: NodeId) -> bool {
+        let mine = self.trust.trusted(me);
+        mine.is_some_and(|mine| mine.role == Role::Archive) && self.role == Role::Archive
     }
 
     /// Up to where history hung together before. What a ring has dropped since leaves no gap: it is
@@ -196,6 +199,26 @@ impl Engine {
             if may && !self.is_served_stranger(id, node) {
                 self.ask(id, node, now);
             }
+        }
+    }
+
+    /// A peer can be reached again. An archive lets a stranger ask first: that session moves what
+    /// either lacks, and one of its own at the same time would move a cold joiner's history twice
+    /// (`POL-25`).
+    pub(crate) fn let_stranger_ask(&mut self, id: TopicId, node: NodeId, now: Now) {
+        let wait = self.jittered(Duration::from_millis(limit::STRANGER_ASKS_FIRST_MS));
+        let me = self.me;
+        let Some(topic) = self.topics.get_mut(&id) else {
+            return;
+        };
+        if topic.trusts(node) || !topic.is_trusted_archive(me) {
+            return;
+        }
+        let at = now.at.after(wait);
+        let peer = topic.peer_mut(node, now.at);
+        if peer.asking.is_none() {
+            peer.retry_at = Some(peer.retry_at.map_or(at, |paced| paced.max(at)));
+            self.schedule.set(Timer::Retry(id, node), at);
         }
     }
 

@@ -222,6 +222,9 @@ impl Engine {
             .topics
             .get(&id)
             .is_some_and(|t| !t.peers.values().any(|p| p.neighbor));
+        if up {
+            self.let_stranger_ask(id, node, now);
+        }
         match (was, is) {
             (false, true) => self.emit(id, SyncEvent::ProviderUp { provider: node }),
             (true, false) => self.out_of_reach(id, node, now),

@@ -49,6 +49,11 @@ pub const PROGRESS_EVERY_MS: u64 = 100;
 /// Payload room of a gossip message in bytes: iroh-gossip's 4,096 less its 39-byte header.
 pub const GOSSIP_PAYLOAD_BYTES_MAX: usize = 4096 - 39;
 
+/// How long an archive leaves it to a stranger that turned up to ask first, in milliseconds, with
+/// jitter of as much again: a joiner asks within some round trips, and one that does not ask still
+/// gives up soon what it wrote alone.
+pub const STRANGER_ASKS_FIRST_MS: u64 = 2_000;
+
 /// When to ask again for a session that gave way to the other side's, in milliseconds: long enough
 /// for a near-equal one to end.
 pub const SUPERSEDED_RETRY_MS: u64 = 500;

@@ -111,6 +111,7 @@ impl Engine {
             self.meet(id, client);
         }
         if newly_up {
+            self.let_stranger_ask(id, client, now);
             self.reconsider(id, now);
         }
     }

@@ -104,6 +104,14 @@ impl Desk {
         self.outputs.drain(..).filter_map(is_event).collect()
     }
 
+    /// How many sessions it wants to open; told once.
+    fn asked(&mut self) -> usize {
+        let outputs = self.outputs.drain(..);
+        outputs
+            .filter(|output| matches!(output, Output::OpenSession(_)))
+            .count()
+    }
+
     /// Puts every commit on the imagined disk.
     fn store(&mut self) {
         let outputs: Vec<_> = self.outputs.drain(..).collect();
@@ -326,4 +334,32 @@ fn a_rewind_of_the_clock_is_our_own_bug() {
         desk.engine.handle(earlier, Input::Tick);
     }));
     assert!(rewound.is_err());
+}
+
+/// `POL-25`: the joiner's own session moves what either side lacks.
+#[test]
+fn an_archive_lets_a_stranger_ask_first() {
+    let mut desk = Desk::open(1, 1, Role::Archive);
+    let stranger = secret(2).node_id();
+    desk.events();
+    desk.give(Input::Neighbor {
+        topic: desk.topic,
+        peer: stranger,
+        up: true,
+    });
+    desk.pass(1_900);
+    assert_eq!(desk.asked(), 0, "the stranger is given time to ask");
+    desk.pass(2_200);
+    assert_eq!(desk.asked(), 1, "one that does not ask is asked");
+}
+
+#[test]
+fn a_node_that_is_no_archive_asks_a_stranger_at_once() {
+    let mut desk = Desk::open(1, 9, Role::Peer);
+    desk.give(Input::Neighbor {
+        topic: desk.topic,
+        peer: secret(2).node_id(),
+        up: true,
+    });
+    assert_eq!(desk.asked(), 1, "it may learn from strangers whom to ask");
 }
