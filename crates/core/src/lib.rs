@@ -12,6 +12,7 @@
 //! | `authentic` | rule V: which entries of a batch are authentic |
 //! | `frontier` | heads, tips and the state hash |
 //! | `set` | the additive fingerprint of a set of entries, and the range order |
+//! | `control` | what a topic's owner says: grants, revocations, the manifest of a space |
 //! | `coverage` | what a provider's history reaches back to |
 //! | `ticket` | what joins a node to a topic |
 //! | `time` | instants, durations, wall-clock stamps; no `now()` |
@@ -19,6 +20,7 @@
 
 mod authentic;
 mod codec;
+mod control;
 mod coverage;
 mod domain;
 mod entry;
@@ -34,6 +36,7 @@ mod time;
 
 pub use authentic::{Authenticity, authenticate};
 pub use codec::{Malformed, decode_canonical, encode_canonical};
+pub use control::{Control, Manifest, SpaceTopic};
 pub use coverage::{Coverage, Role};
 pub use domain::{Domain, keyed_hash};
 pub use entry::{

@@ -38,6 +38,14 @@ pub const TICKET_ADDRESS_BYTES_MAX: usize = 256;
 /// Bytes of a ticket before text encoding. Over it: refused before it is decoded.
 pub const TICKET_BYTES_MAX: usize = 4096;
 
+/// Bytes of a control entry's item: a manifest of 1,024 topics with long names.
+/// Over it: the entry says nothing.
+pub const CONTROL_BYTES_MAX: usize = 256 * 1024;
+
+/// Topics of one space: each is a swarm, a store and sessions of its own at every member.
+/// Over it: the manifest says nothing, and the owner is refused.
+pub const SPACE_TOPICS_MAX: usize = 1024;
+
 /// Bytes of a signed payload that is not an entry (marker, gossip message).
 /// A marker with 64 heads, 64 holes and a token fits twice.
 pub const ENVELOPE_PAYLOAD_BYTES_MAX: usize = 32 * 1024;
@@ -47,4 +55,6 @@ pub const KEY_CACHE_MAX: usize = 4096;
 
 const _: () = assert!(ENTRY_ITEMS_MAX <= u16::MAX as usize);
 const _: () = assert!(ENTRY_BODY_BYTES_MAX <= u32::MAX as usize);
+const _: () = assert!(SPACE_TOPICS_MAX * (TOPIC_NAME_BYTES_MAX + 70) < CONTROL_BYTES_MAX);
+const _: () = assert!(CONTROL_BYTES_MAX < ENTRY_BODY_BYTES_MAX);
 const _: () = assert!(TICKET_ADDRESSES_MAX * TICKET_ADDRESS_BYTES_MAX < TICKET_BYTES_MAX);

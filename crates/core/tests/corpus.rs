@@ -32,3 +32,8 @@ fn the_corpus_of_entry_holds() {
 fn the_corpus_of_ticket_holds() {
     replay("ticket", vocabulary::ticket);
 }
+
+#[test]
+fn the_corpus_of_control_holds() {
+    replay("control", vocabulary::control);
+}

@@ -13,7 +13,7 @@ use crate::{
     engine::{Engine, Now},
     event::{BehindCause, EntryPhase, SyncEvent},
     input::{BatchId, CommandId, DiskError, SessionKey, TopicReport},
-    output::{CommandError, Commit, Output, Reply},
+    output::{CommandError, Commit, Output, OwnerWord, Reply},
     topic::set_trust,
 };
 
@@ -47,6 +47,8 @@ pub(crate) struct Waiting {
     authors: Vec<(NodeId, EntryHash, Seq)>,
     /// The greatest place in range order among them.
     newest: Option<OrderKey>,
+    /// What the topic's owner says in them.
+    control: Vec<OwnerWord>,
 }
 
 /// All batches on their way.
@@ -87,6 +89,7 @@ impl Engine {
             .map(|entry| (entry.signer(), entry.hash(), entry.header().seq()))
             .collect();
         let newest = entries.iter().map(|entry| entry.order_key()).max();
+        let control = self.owner_words(topic, &entries);
         let (token, trust) = match &origin {
             Origin::Session { token, .. } => (token.clone(), None),
             Origin::Trust { node, entry, .. } => (None, Some((*node, *entry))),
@@ -99,6 +102,7 @@ impl Engine {
                 origin,
                 authors,
                 newest,
+                control: control.clone(),
             },
         );
         self.put(Output::Commit(Commit {
@@ -106,6 +110,7 @@ impl Engine {
             topic,
             entries,
             token,
+            control,
             trust,
         }));
     }
@@ -132,7 +137,13 @@ impl Engine {
         self.settle_ends(now);
     }
 
-    fn stored(&mut self, batch: BatchId, waiting: Waiting, report: Option<TopicReport>, now: Now) {
+    fn stored(
+        &mut self,
+        batch: BatchId,
+        mut waiting: Waiting,
+        report: Option<TopicReport>,
+        now: Now,
+    ) {
         let topic = waiting.topic;
         let live = matches!(waiting.origin, Origin::Own | Origin::Gossip);
         let gap = report
@@ -141,6 +152,7 @@ impl Engine {
         if let Some(report) = report {
             self.note_report(topic, report, live, &waiting, now);
         }
+        self.heed(topic, std::mem::take(&mut waiting.control), now);
         match waiting.origin {
             Origin::Own => self.own_stored(topic, batch, now),
             Origin::Gossip if gap => self.look_again_soon(topic, now),

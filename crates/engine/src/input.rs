@@ -5,7 +5,7 @@ use osier_core::{
     Entry, EntryHash, Kind, NodeId, OrderKey, Role, Seq, SessionId, StateHash, Ticket, TopicId,
     Verified,
 };
-use osier_policy::{Rank, Rule};
+use osier_policy::{OwnerWords, Rank, Rule};
 use osier_proto::{ClientEnd, Hello, Lsn, Mode, ProviderEnd, StorePoint, Summary, Token};
 
 /// Names a command whose answer comes later as [`crate::Output::Reply`].
@@ -131,6 +131,8 @@ pub struct TopicSetup {
     pub trust: Vec<(NodeId, Option<(Rank, Role)>)>,
     /// Tokens of last sessions, by provider.
     pub tokens: Vec<(NodeId, Token)>,
+    /// What the owner has said, as far as this node knows (`ENT-30`).
+    pub words: OwnerWords,
     /// What the store holds.
     pub summary: Summary,
     /// Where the log stands.

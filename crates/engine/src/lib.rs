@@ -12,7 +12,7 @@
 //! | `topic`, `peer` | what is known of each |
 //! | `asking`, `serving`, `session_table`, `end` | sessions and what their ends mean |
 //! | `own_chain`, `publish` | the node's own writes |
-//! | `ingest` | entries on their way to disk |
+//! | `ingest`, `words` | entries on their way to disk, and what the owner says in them |
 //! | `gossip`, `trickle`, `unauthentic` | hints out and in |
 //! | `completion`, `catch_up`, `proof` | facts, verdict, what watchers are told |
 //! | `status` | a topic at one moment |
@@ -42,6 +42,7 @@ mod status;
 mod topic;
 mod trickle;
 mod unauthentic;
+mod words;
 
 pub use engine::{Engine, EngineConfig, Now};
 pub use event::{
@@ -52,5 +53,5 @@ pub use input::{
     AskId, BatchId, CommandId, DiskError, Input, SessionEvent, SessionKey, TopicReport, TopicSetup,
 };
 // The driver and the application's library name these without depending on the policy.
-pub use osier_policy::{Rank, Rule, RuleTextInvalid};
-pub use output::{CommandError, Commit, GrantSession, OpenSession, Output, Reply};
+pub use osier_policy::{OwnerWords, Rank, Rule, RuleTextInvalid};
+pub use output::{CommandError, Commit, GrantSession, OpenSession, Output, OwnerWord, Reply};

@@ -2,7 +2,8 @@
 
 use bytes::Bytes;
 use osier_core::{
-    Entry, EntryHash, NodeId, RequestId, Role, SessionId, TopicId, TopicKeys, Verified,
+    Control, Entry, EntryHash, NodeId, RequestId, Role, Seq, SessionId, TopicId, TopicKeys,
+    Verified,
 };
 use osier_policy::Rank;
 use osier_proto::{FailureReason, Lsn, Refuse, Token};
@@ -102,8 +103,21 @@ pub struct Commit {
     pub entries: Vec<Verified<Entry>>,
     /// A provider's token for these entries.
     pub token: Option<(NodeId, Token)>,
+    /// What the topic's owner says in those of the entries that are its control entries.
+    pub control: Vec<OwnerWord>,
     /// A change of the trust list: rank and role, or none for distrust.
     pub trust: Option<(NodeId, Option<(Rank, Role)>)>,
+}
+
+/// What the topic's owner says in one of its control entries (`ENT-30`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnerWord {
+    /// Where the entry stands in the owner's chain.
+    pub seq: Seq,
+    /// The entry.
+    pub hash: EntryHash,
+    /// What it says.
+    pub control: Control,
 }
 
 /// A session to open as client.

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use osier_core::{Entry, Instant, NodeId, OrderKey, Role, Ticket, TopicKeys, Verified};
-use osier_policy::{Held as HeldBefore, OwnMark, Rank, Rule, Standing, TrustList, TrustListFull};
+use osier_policy::{
+    Held as HeldBefore, OwnMark, OwnerWords, Rank, Rule, Standing, TrustList, TrustListFull,
+};
 use osier_proto::{Lsn, Summary, Token};
 
 use crate::{
@@ -27,6 +29,8 @@ pub(crate) struct Topic {
     pub(crate) role: Role,
     pub(crate) rule: Rule,
     pub(crate) trust: TrustList,
+    /// What the owner has said: grants, revocations.
+    pub(crate) words: OwnerWords,
     pub(crate) tokens: BTreeMap<NodeId, Token>,
     pub(crate) peers: BTreeMap<NodeId, Peer>,
     pub(crate) held: Held,
@@ -52,7 +56,9 @@ impl Topic {
             // A stored list was bounded when it was stored.
             let _ = set_trust(&mut trust, node, entry);
         }
+        trust.set_grants(setup.words.grants());
         let mut topic = Self {
+            words: setup.words,
             own: OwnChain::new(keys.topic(), setup.own_tip),
             keys,
             role: setup.role,

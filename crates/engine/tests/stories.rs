@@ -7,8 +7,8 @@ use osier_core::{
     Duration, Instant, Kind, NodeId, Role, Ticket, Timestamp, TopicId, TopicSecret, testing::secret,
 };
 use osier_engine::{
-    CommandId, DegradedReason, Engine, EngineConfig, Input, Now, Output, Reply, SessionEvent,
-    SyncEvent, TopicPhase, TopicReport, TopicSetup,
+    CommandId, DegradedReason, Engine, EngineConfig, Input, Now, Output, OwnerWords, Reply,
+    SessionEvent, SyncEvent, TopicPhase, TopicReport, TopicSetup,
 };
 use osier_policy::Rule;
 use osier_proto::{Lsn, StoreId, StorePoint, Summary};
@@ -59,6 +59,7 @@ impl Desk {
             rule: Rule::default(),
             trust: Vec::new(),
             tokens: Vec::new(),
+            words: OwnerWords::default(),
             summary: Summary::empty(),
             point: StorePoint {
                 store: StoreId::from_bytes([0; 16]),

@@ -217,6 +217,7 @@ mod tests {
             topic: osier_core::testing::topic(),
             entries: (0..entries).map(|_| chain.next(b"x")).collect(),
             token: None,
+            control: Vec::new(),
             trust: None,
         }
     }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use osier_core::{EntryHash, TopicId};
 use osier_engine::{Commit, DiskError, TopicReport};
 use osier_proto::{Lsn, View};
-use osier_store::{Batch, Committed, CommittedTopic, Retention, Store, StoreError};
+use osier_store::{Batch, Committed, CommittedTopic, ControlRow, Retention, Store, StoreError};
 
 use self::merge::{Merge, new_entries};
 use crate::{
@@ -137,6 +137,14 @@ fn batch_of(commits: &[Commit]) -> Batch {
         if let Some((provider, token)) = &commit.token {
             batch.keep_token(commit.topic, *provider, token.clone());
         }
+        for word in &commit.control {
+            let row = ControlRow {
+                seq: word.seq,
+                hash: word.hash,
+                bytes: word.control.to_bytes().into(),
+            };
+            batch.keep_control(commit.topic, row);
+        }
     }
     batch
 }
@@ -160,6 +168,7 @@ mod tests {
             topic: topic(),
             entries,
             token: None,
+            control: Vec::new(),
             trust: None,
         }
     }

@@ -1,7 +1,7 @@
 //! How a topic begins: from its record, and from O(1) readings of the store.
 
 use osier_core::{EntryHash, NodeId, OrderKey, Role, Seq, Ticket, Timestamp, TopicId};
-use osier_engine::{Rank, Rule, TopicSetup};
+use osier_engine::{OwnerWords, Rank, Rule, TopicSetup};
 use osier_proto::{View, ViewError};
 use osier_store::{Retention, Store, StoreError, TopicRecord, TrustRow};
 
@@ -89,6 +89,9 @@ fn load(store: &Store, me: NodeId, record: &TopicRecord) -> Result<TopicSetup, N
     let ticket = topic_ticket(record)?;
     let topic = ticket.topic();
     let trust = store.trust(topic).map_err(failed("reading trust"))?;
+    let words = store.control(topic).map_err(failed("reading grants"))?;
+    let words = words.iter().map(|row| (row.seq, row.hash, &row.bytes[..]));
+    let words = OwnerWords::read(words);
     let tokens = store
         .tokens(topic)
         .map_err(failed("reading resume tokens"))?;
@@ -98,6 +101,7 @@ fn load(store: &Store, me: NodeId, record: &TopicRecord) -> Result<TopicSetup, N
         rule: rule_of(record)?,
         trust: trust.into_iter().map(mark).collect(),
         tokens,
+        words,
         summary: view.summary(),
         point: view.point(),
         newest: newest(&view).map_err(unreadable)?,

@@ -16,6 +16,7 @@
 //! | `plan` | whom to ask next |
 //! | `deadline` | when a provider counts as silent or slow, when a search has failed |
 //! | `backoff` | when to try again |
+//! | `words` | what the owner's grants, revocations and manifests add up to |
 //! | `space` | when a group of topics is complete |
 //! | `limit` | every bound with unit, reason and consequence |
 //!
@@ -36,6 +37,7 @@ mod tally;
 mod testing;
 mod trust;
 mod verdict;
+mod words;
 
 pub use backoff::{Backoff, start_jitter};
 pub use deadline::{
@@ -56,3 +58,4 @@ pub use trust::{
     OwnMark, Rank, RankTextInvalid, Standing, TrustEntry, TrustList, TrustListFull, TrustSource,
 };
 pub use verdict::{Camp, Convergence, Verdict, Voucher, verdict};
+pub use words::OwnerWords;

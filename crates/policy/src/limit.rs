@@ -10,6 +10,10 @@ pub const TRUST_OWN_MAX: usize = 1024;
 /// Over it: the best ranked are kept, ties by node id, and the caller is told how many were left.
 pub const TRUST_GRANTS_MAX: usize = 4096;
 
+/// Nodes that an owner grants or revokes by name. Each costs some 100 bytes at every member.
+/// Over it: those with the greatest ids are left out, the same ones everywhere.
+pub const NODES_SPOKEN_OF_MAX: usize = 65_536;
+
 /// The first wait after a failure. Short enough that a provider which restarts is met again while
 /// its user still watches. Wild guess.
 pub const BACKOFF_FIRST: Duration = Duration::from_millis(500);
@@ -35,6 +39,7 @@ pub const START_JITTER_MAX: Duration = Duration::from_millis(250);
 /// not take the place of trusted ones. Over it: they wait.
 pub const STRANGERS_MAX: usize = 1;
 
+const _: () = assert!(TRUST_GRANTS_MAX <= NODES_SPOKEN_OF_MAX);
 const _: () = assert!(BACKOFF_FIRST.as_nanos() > 0);
 const _: () = assert!(BACKOFF_FIRST.as_nanos() <= BACKOFF_MAX.as_nanos());
 const _: () = assert!(BACKOFF_MAX.as_nanos() <= RETRY_AFTER_MAX.as_nanos());

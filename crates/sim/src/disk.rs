@@ -12,7 +12,7 @@ use osier_engine::{BatchId, Commit, DiskError, TopicReport};
 use osier_policy::Rank;
 use osier_proto::{Lsn, Source, StoreId};
 use osier_store::{
-    Batch, Committed, CommittedTopic, Fate, Store, StoreOptions,
+    Batch, Committed, CommittedTopic, ControlRow, Fate, Store, StoreOptions,
     testing::{DiskFault, SimDisk},
 };
 
@@ -106,6 +106,14 @@ impl Vault {
             batch.extend(commit.entries.iter().cloned());
             if let Some((provider, token)) = &commit.token {
                 batch.keep_token(commit.topic, *provider, token.clone());
+            }
+            for word in &commit.control {
+                let row = ControlRow {
+                    seq: word.seq,
+                    hash: word.hash,
+                    bytes: word.control.to_bytes().into(),
+                };
+                batch.keep_control(commit.topic, row);
             }
         }
         match self.store.commit(&batch) {

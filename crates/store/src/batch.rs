@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use osier_core::{Entry, EntryHash, NodeId, Seq, TopicId, Verified};
 use osier_proto::{Lsn, StorePoint, Summary, Token};
 
+use crate::control::ControlRow;
+
 /// Entries of any number of topics, and tokens to keep with them: one transaction, one sync.
 ///
 /// Group commit is the caller's: put in everything that waits. Entries may come in any order and
@@ -13,6 +15,7 @@ use osier_proto::{Lsn, StorePoint, Summary, Token};
 pub struct Batch {
     pub(crate) topics: BTreeMap<TopicId, Vec<Verified<Entry>>>,
     pub(crate) tokens: BTreeMap<(TopicId, NodeId), Token>,
+    pub(crate) control: Vec<(TopicId, ControlRow)>,
     bytes: usize,
 }
 
@@ -43,12 +46,18 @@ impl Batch {
         self.tokens.insert((topic, provider), token);
     }
 
+    /// Keeps what the topic's owner said in a control entry, in the same transaction as the entry.
+    pub fn keep_control(&mut self, topic: TopicId, row: ControlRow) {
+        self.control.push((topic, row));
+    }
+
     /// Appends another batch: what it holds comes after.
     pub fn merge(&mut self, later: Self) {
         for (topic, entries) in later.topics {
             self.topics.entry(topic).or_default().extend(entries);
         }
         self.tokens.extend(later.tokens);
+        self.control.extend(later.control);
         self.bytes += later.bytes;
     }
 
@@ -64,7 +73,7 @@ impl Batch {
 
     /// Whether there is nothing to write.
     pub fn is_empty(&self) -> bool {
-        self.topics.is_empty() && self.tokens.is_empty()
+        self.topics.is_empty() && self.tokens.is_empty() && self.control.is_empty()
     }
 
     /// The entries of a topic in the order of [`CommittedTopic::entries`].

@@ -9,12 +9,13 @@ mod log;
 
 use std::collections::BTreeMap;
 
-use osier_core::{EntryHash, NodeId, TopicId};
-use osier_proto::Lsn;
+use osier_core::{Control, EntryHash, NodeId, SignedEntry, TopicId};
+use osier_proto::{Lsn, View};
 use osier_reconcile::Summary;
 use redb::{ReadTransaction, ReadableTable};
 
 use crate::{
+    control,
     error::{Cause, StoreError},
     key::{self, TopicNo},
     open::guarded,
@@ -140,6 +141,7 @@ impl Checking<'_> {
         self.check_authors()?;
         self.check_holes()?;
         self.check_point();
+        self.check_control()?;
         topic::record(&self.tables.topic, self.no)?;
         Ok(())
     }
@@ -202,6 +204,21 @@ impl Checking<'_> {
             self.expect("sum of a chunk", &chunk.sum, sum);
             if sum.count > order_index::CHUNK_MAX {
                 self.find(DERIVED, format!("a chunk has {} entries", sum.count));
+            }
+        }
+        Ok(())
+    }
+
+    /// What the owner said is kept as it was said, wherever the entry is still held.
+    fn check_control(&mut self) -> Result<(), Cause> {
+        for row in control::rows(&self.tables.control, self.no)? {
+            let held = self.view.entry(&row.hash).map_err(Cause::damaged)?;
+            let held = held.and_then(|wire| SignedEntry::parse(wire).ok());
+            let said = held.and_then(|entry| Control::of(&entry.trust_stored()));
+            let kept = Control::parse(&row.bytes).ok();
+            let differs = said.is_some() && said != kept;
+            if differs || kept.is_none() {
+                self.find(DERIVED, format!("{:?} said something else", row.hash));
             }
         }
         Ok(())

@@ -14,6 +14,7 @@ use redb::ReadableTable;
 use crate::{
     author::Author,
     batch::{Batch, Committed, CommittedTopic, Fate, Forked},
+    control,
     drop::drop_entries,
     error::Cause,
     frontier_tree::FrontierTree,
@@ -40,6 +41,10 @@ pub(crate) fn run(writing: &mut Writing<'_>, batch: &Batch) -> Result<Committed,
     for ((topic, provider), row) in &batch.tokens {
         let no = topic::number_or_make(&mut tables, topic)?;
         token::put(&mut tables, no, provider, row)?;
+    }
+    for (topic, row) in &batch.control {
+        let no = topic::number_or_make(&mut tables, topic)?;
+        control::put(&mut tables, no, row)?;
     }
     Ok(committed)
 }

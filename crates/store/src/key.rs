@@ -72,6 +72,14 @@ pub(crate) fn node(no: TopicNo, node: &NodeId) -> [u8; 36] {
     joined!(36, topic(no), node.as_bytes())
 }
 
+pub(crate) fn control(no: TopicNo, seq: Seq, hash: &EntryHash) -> [u8; 44] {
+    let mut out = [0; 44];
+    out[..4].copy_from_slice(&topic(no));
+    out[4..12].copy_from_slice(&seq.get().to_be_bytes());
+    out[12..].copy_from_slice(hash.as_bytes());
+    out
+}
+
 pub(crate) fn tip(no: TopicNo, author: AuthorNo, seq: Seq, hash: &EntryHash) -> [u8; 48] {
     let author = author.0.to_be_bytes();
     joined!(

@@ -20,7 +20,7 @@
 //! | `author`, `hole`, `frontier_tree`, `order_index` | what a batch changes besides the log |
 //! | `snapshot`, `order_view`, `lookup` | the read path |
 //! | `retention`, `drop` | rings |
-//! | `topic`, `token`, `trust`, `point` | rows beside history |
+//! | `topic`, `token`, `trust`, `control`, `point` | rows beside history |
 //! | `projection` | indexes that others keep in the same transaction |
 //! | `backup`, `check` | copies and proofs |
 //! | `error` | what went wrong, who is at fault, what to do |
@@ -34,6 +34,7 @@ mod backup;
 mod batch;
 mod check;
 mod commit;
+mod control;
 mod drop;
 mod error;
 mod frontier_tree;
@@ -63,6 +64,7 @@ mod write_rows;
 pub use backup::BackupReport;
 pub use batch::{Batch, Committed, CommittedTopic, Fate, Forked};
 pub use check::{CheckReport, FINDINGS_MAX, Finding};
+pub use control::ControlRow;
 pub use error::{StoreError, StoreFault};
 pub use open::{CACHE_BYTES_DEFAULT, StoreOptions};
 pub use projection::Projection;

@@ -91,6 +91,8 @@ tables! {
     token: Fixed<36> => Bytes;
     /// Topic and node to rank and role.
     trust: Fixed<36> => Fixed<5>;
+    /// Topic, seq and hash of a control entry of the owner to what it says.
+    control: Fixed<44> => Bytes;
 }
 
 fn copy_table<K: redb::Key + 'static, V: redb::Value + 'static>(

@@ -196,5 +196,6 @@ fn remove_rows(tables: &mut Tables<'_>, no: TopicNo) -> Result<(), Cause> {
     clear(&mut tables.awaited, no)?;
     clear(&mut tables.token, no)?;
     clear(&mut tables.trust, no)?;
+    clear(&mut tables.control, no)?;
     Ok(())
 }

@@ -1,8 +1,8 @@
 //! Decoders of `osier-core`.
 
 use osier_core::{
-    KeyCache, SignedEntry, Ticket, WireEntry, authenticate, decode_canonical, encode_canonical,
-    limit,
+    Control, KeyCache, SignedEntry, Ticket, WireEntry, authenticate, decode_canonical,
+    encode_canonical, limit,
 };
 
 /// An entry as it travels (ENT-1 to ENT-10).
@@ -46,5 +46,18 @@ pub fn ticket(bytes: &[u8]) {
             ticket.topic()
         );
         assert!(ticket.bootstrap().count() <= limit::TICKET_ADDRESSES_MAX);
+    }
+}
+
+/// What an owner says in a control entry (ENT-30 to ENT-34).
+pub fn control(bytes: &[u8]) {
+    if let Ok(control) = Control::parse(bytes) {
+        assert_eq!(control.to_bytes(), bytes, "comes back equal");
+        if let Control::Space(manifest) = control {
+            assert!(manifest.topics().len() <= limit::SPACE_TOPICS_MAX);
+            for topic in manifest.topics() {
+                topic.ticket().expect("what was read can be joined");
+            }
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Nodes start, stop in order, crash, lose their disks.
 
 use osier_core::{Role, TopicId};
-use osier_engine::{Engine, EngineConfig, Input, TopicSetup};
+use osier_engine::{Engine, EngineConfig, Input, OwnerWords, TopicSetup};
 use osier_proto::{Source, StoreId};
 use osier_store::{Retention, TopicRecord};
 
@@ -85,7 +85,10 @@ impl World {
         let edited = vault.trust.iter().filter(|((of, _), _)| *of == id);
         let trust = own_trust.chain(edited.map(|((_, peer), entry)| (*peer, *entry)));
         let tokens = vault.store.tokens(id).expect("memory can be read");
+        let words = vault.store.control(id).expect("memory can be read");
+        let words = words.iter().map(|row| (row.seq, row.hash, &row.bytes[..]));
         TopicSetup {
+            words: OwnerWords::read(words),
             ticket,
             role: spec.role,
             rule: spec.rule,

@@ -52,6 +52,7 @@ fn keys() -> Value {
         "order": hex(&key::order(NO, &place(1_700_000_000_000))),
         "order, time past the end": hex(&key::order(NO, &place(u64::MAX))),
         "head, token, trust": hex(&key::node(NO, &node)),
+        "control": hex(&key::control(NO, seq(5), &hash(0xab))),
         "tip": hex(&key::tip(NO, AUTHOR, seq(5), &hash(0xab))),
         "hole": hex(&key::hole(NO, &hash(0xab))),
         "awaited": hex(&key::awaited(NO, &hash(0xab), &node)),
