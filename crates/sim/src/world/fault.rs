@@ -1,7 +1,7 @@
 //! Carrying out what a run has planned.
 
 use bytes::Bytes;
-use osier_core::Kind;
+use osier_core::{Control, Kind};
 use osier_engine::{CommandId, Input};
 
 use super::{Work, World};
@@ -69,21 +69,44 @@ impl World {
 
     /// A node writes so many entries in one command.
     pub fn publish(&mut self, index: NodeIndex, topic: usize, entries: u64) -> Option<CommandId> {
+        let next = CommandId(self.next_command + 1);
+        let body = |at: u64| vec![Bytes::from(format!("n{index} {next:?} {at}"))];
+        let entries = (0..entries).map(body).collect();
+        self.write(index, topic, Kind::APPLICATION, entries)
+    }
+
+    fn write(
+        &mut self,
+        index: NodeIndex,
+        topic: usize,
+        kind: Kind,
+        entries: Vec<Vec<Bytes>>,
+    ) -> Option<CommandId> {
         let topic = self.topic(topic);
         self.nodes[index].up.as_ref()?;
         self.next_command += 1;
         let command = CommandId(self.next_command);
         self.checks.publishes(index, topic, command);
-        let body = |at: u64| vec![Bytes::from(format!("n{index} {command:?} {at}"))];
         let input = Input::Publish {
             command,
             topic,
-            kind: Kind::APPLICATION,
-            entries: (0..entries).map(body).collect(),
+            kind,
+            entries,
         };
         self.work.push_back(Work::Tell(index, Box::new(input)));
         self.settle();
         Some(command)
+    }
+
+    /// A node writes a control entry; it has an effect if the node owns the topic.
+    pub fn decree(
+        &mut self,
+        index: NodeIndex,
+        topic: usize,
+        control: &Control,
+    ) -> Option<CommandId> {
+        let items = vec![Bytes::from(control.to_bytes())];
+        self.write(index, topic, Kind::CONTROL, vec![items])
     }
 
     fn hostile(&mut self, author: usize, to: NodeIndex) {
