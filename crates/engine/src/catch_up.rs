@@ -40,6 +40,8 @@ impl Engine {
             topic.completion.behind = Some(Behind {
                 since: now.at,
                 told: told || was_synced,
+                cause,
+                lag_entries,
             });
             if was_synced {
                 self.emit(id, SyncEvent::Behind { cause, lag_entries });

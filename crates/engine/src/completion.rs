@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use osier_core::{Coverage, Duration, Instant, NodeId, Role, TopicId};
+use osier_core::{Coverage, Duration, Instant, NodeId, Role, StateHash, TopicId};
 use osier_policy::{
     Camp, Facts, Held, Me, NO_PROVIDER_AFTER, Outcome, ProviderFacts, Reason, Search, Verdict,
     Voucher, next_to_ask, verdict, wake_at,
@@ -13,11 +13,12 @@ use osier_policy::{
 
 use crate::{
     engine::{Engine, Now},
-    event::{BehindCause, Convergence, DegradedReason, SyncEvent, Synced, TopicPhase},
+    event::{BehindCause, BehindState, Convergence, DegradedReason, SyncEvent, Synced, TopicPhase},
     limit,
     proof::Drained,
     schedule::Timer,
     topic::Topic,
+    word,
 };
 
 /// What watchers were told last.
@@ -37,6 +38,10 @@ pub(crate) struct Behind {
     pub(crate) since: Instant,
     /// Whether watchers know.
     pub(crate) told: bool,
+    /// The reason that was told, or would have been.
+    pub(crate) cause: BehindCause,
+    /// At least this many entries are missing; 0 when unknown.
+    pub(crate) lag_entries: u64,
 }
 
 /// What has been told of a topic, and what has come up since.
@@ -74,6 +79,29 @@ impl Completion {
     /// The last reason to be behind, if one stands.
     pub(crate) fn behind_since(&self) -> Option<Instant> {
         self.behind.map(|behind| behind.since)
+    }
+
+    /// Why it is in doubt, for whoever asks now.
+    pub(crate) fn behind_state(&self, now: Instant) -> Option<BehindState> {
+        let behind = self.behind?;
+        Some(BehindState {
+            cause: behind.cause,
+            lag_entries: behind.lag_entries,
+            age_ms: now.since(behind.since).as_millis(),
+        })
+    }
+
+    /// Those who disagree, as watchers were told.
+    pub(crate) fn camps(&self) -> Vec<(StateHash, Vec<NodeId>)> {
+        match &self.told {
+            Told::Diverged(camps) => as_told(camps.clone()),
+            _ => Vec::new(),
+        }
+    }
+
+    /// When the present search for providers began.
+    pub(crate) fn search_since(&self) -> Instant {
+        self.search_since
     }
 
     pub(crate) fn phase(&self) -> TopicPhase {
@@ -275,6 +303,8 @@ impl Engine {
         let behind = topic.completion.behind.get_or_insert(Behind {
             since: last,
             told: false,
+            cause: BehindCause::LinkLost,
+            lag_entries: 0,
         });
         if !std::mem::replace(&mut behind.told, true) {
             self.emit(
@@ -366,11 +396,13 @@ fn tell_diverged(told: &Told, camps: Vec<Camp>) -> (Told, Vec<SyncEvent>) {
     if *told == new {
         return (new, Vec::new());
     }
-    let camps = camps
-        .into_iter()
-        .map(|camp| (camp.state, camp.members))
-        .collect();
+    let camps = as_told(camps);
     (new, vec![SyncEvent::Diverged { camps }])
+}
+
+fn as_told(camps: Vec<Camp>) -> Vec<(StateHash, Vec<NodeId>)> {
+    let pairs = camps.into_iter().map(|camp| (camp.state, camp.members));
+    pairs.collect()
 }
 
 fn tell_failed(told: &Told, reasons: &[(NodeId, Reason)]) -> (Told, Vec<SyncEvent>) {
@@ -394,10 +426,10 @@ fn in_words(reason: &Reason) -> DegradedReason {
         },
         Reason::Silent { .. } => DegradedReason::Timeout,
         Reason::Cut(reason) => DegradedReason::Cut {
-            reason: format!("{reason:?}"),
+            reason: word::cut(*reason),
         },
         Reason::Refused { reason, .. } => DegradedReason::Refused {
-            reason: format!("{reason:?}"),
+            reason: word::refused(*reason).to_owned(),
         },
         Reason::TooShallow { floor } => DegradedReason::Cut {
             reason: format!("its history begins at {} ms", floor.time.as_millis()),

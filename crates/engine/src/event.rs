@@ -260,8 +260,29 @@ pub struct TopicState {
     pub synced: Option<Synced>,
     /// Every provider known of.
     pub providers: Vec<ProviderState>,
+    /// Whom the rule waits for, best first; empty when it waits for nobody, or for somebody to turn
+    /// up.
+    pub waiting: Vec<NodeId>,
+    /// Time in milliseconds for which providers may still turn up (`POL-15`); none when the topic
+    /// does not wait for that.
+    pub search_ms: Option<u64>,
+    /// Why what was synced is in doubt, while it is.
+    pub behind: Option<BehindState>,
+    /// While trusted providers disagree: each state with those who hold it, best first.
+    pub camps: Vec<(StateHash, Vec<NodeId>)>,
     /// The last place in the log.
     pub upto: Lsn,
+}
+
+/// Why a topic is behind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct BehindState {
+    /// How it is known.
+    pub cause: BehindCause,
+    /// At least this many entries are missing; 0 when unknown.
+    pub lag_entries: u64,
+    /// For how long it has been so, in milliseconds.
+    pub age_ms: u64,
 }
 
 /// One provider at one moment.
@@ -287,8 +308,12 @@ pub struct ProviderState {
     pub received: u64,
     /// Entries expected in it.
     pub expected: Option<u64>,
+    /// Age of the session that is open, in milliseconds.
+    pub session_age_ms: Option<u64>,
     /// Time in milliseconds until silence counts as a timeout; none when nothing is awaited.
     pub deadline_ms: Option<u64>,
+    /// Time in milliseconds until it is asked again, when that is known.
+    pub retry_ms: Option<u64>,
 }
 
 fn as_text<T: std::fmt::Display, S: serde::Serializer>(

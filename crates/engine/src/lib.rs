@@ -12,10 +12,10 @@
 //! | `topic`, `peer` | what is known of each |
 //! | `asking`, `serving`, `session_table`, `end` | sessions and what their ends mean |
 //! | `own_chain`, `publish` | the node's own writes |
-//! | `ingest`, `words` | entries on their way to disk, and what the owner says in them |
+//! | `ingest`, `owner` | entries on their way to disk, and what the owner says in them |
 //! | `gossip`, `trickle`, `unauthentic` | hints out and in |
 //! | `completion`, `catch_up`, `proof` | facts, verdict, what watchers are told |
-//! | `status` | a topic at one moment |
+//! | `status`, `word` | a topic at one moment; reasons for people |
 //! | `schedule` | every timer |
 //! | `limit` | every bound |
 
@@ -32,6 +32,7 @@ pub mod limit;
 mod open;
 mod output;
 mod own_chain;
+mod owner;
 mod peer;
 mod proof;
 mod publish;
@@ -42,12 +43,12 @@ mod status;
 mod topic;
 mod trickle;
 mod unauthentic;
-mod words;
+mod word;
 
 pub use engine::{Engine, EngineConfig, Now};
 pub use event::{
-    BehindCause, Convergence, DegradedReason, EntryPhase, ProviderState, SyncEvent, Synced,
-    TopicPhase, TopicState,
+    BehindCause, BehindState, Convergence, DegradedReason, EntryPhase, ProviderState, SyncEvent,
+    Synced, TopicPhase, TopicState,
 };
 pub use input::{
     AskId, BatchId, CommandId, DiskError, Input, SessionEvent, SessionKey, TopicReport, TopicSetup,

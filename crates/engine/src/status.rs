@@ -1,13 +1,14 @@
 //! A topic at one moment, for a late watcher and for `status`.
 
 use osier_core::{Instant, NodeId};
-use osier_policy::{Outcome, silent_at};
+use osier_policy::{Outcome, Verdict, no_provider_at, silent_at, verdict};
 
 use crate::{
-    event::{ProviderState, Synced, TopicState},
+    event::{ProviderState, Synced, TopicPhase, TopicState},
     peer::Peer,
     session_table::SessionTable,
     topic::Topic,
+    word,
 };
 
 /// Where a topic stands.
@@ -19,8 +20,10 @@ pub(crate) fn state_of(
 ) -> TopicState {
     let held = &topic.held;
     let peers = topic.peers.iter().filter(|(node, _)| **node != me);
+    let phase = topic.completion.phase();
+    let (waiting, search_ms) = waited_for(topic, me, now);
     TopicState {
-        phase: topic.completion.phase(),
+        phase,
         role: topic.role,
         rule: topic.rule,
         entries: held.summary.set.count(),
@@ -35,8 +38,26 @@ pub(crate) fn state_of(
         providers: peers
             .map(|(node, peer)| provider(topic, *node, peer, sessions, now))
             .collect(),
+        waiting,
+        search_ms,
+        behind: topic
+            .completion
+            .behind_state(now)
+            .filter(|_| phase == TopicPhase::Behind),
+        camps: topic.completion.camps(),
         upto: held.last,
     }
+}
+
+/// Whom the rule waits for, and for how long somebody may still turn up.
+fn waited_for(topic: &Topic, me: NodeId, now: Instant) -> (Vec<NodeId>, Option<u64>) {
+    let facts = topic.facts(me, now);
+    let Verdict::Pending { waiting, .. } = verdict(topic.rule, &facts) else {
+        return (Vec::new(), None);
+    };
+    let ends = no_provider_at(topic.completion.search_since());
+    let searches = waiting.is_empty() && now < ends;
+    (waiting, searches.then(|| ends.since(now).as_millis()))
 }
 
 fn provider(
@@ -63,8 +84,16 @@ fn provider(
         session: peer.shown.session,
         received: peer.shown.received,
         expected: peer.shown.expected,
+        session_age_ms: asking.map(|s| now.since(s.opened).as_millis()),
         deadline_ms: deadline.map(|at| at.since(now).as_millis()),
+        retry_ms: retry_at(peer).map(|at| at.since(now).as_millis()),
     }
+}
+
+/// When a peer that is not being asked will be.
+fn retry_at(peer: &Peer) -> Option<Instant> {
+    let drained = matches!(peer.outcome, Outcome::Drained(_));
+    peer.retry_at.filter(|_| peer.asking.is_none() && !drained)
 }
 
 /// The last word on completeness. A node that vouches for itself vouches for what it holds now.
@@ -96,7 +125,7 @@ fn detail(peer: &Peer) -> String {
         Outcome::Unasked | Outcome::Lost => String::new(),
         Outcome::Streaming { phase, .. } | Outcome::Silent { phase } => phase.as_str().to_owned(),
         Outcome::Drained(proof) => format!("{} entries", proof.0.entries()),
-        Outcome::Cut(reason) => format!("{reason:?}"),
-        Outcome::Refused { reason, .. } => format!("{reason:?}"),
+        Outcome::Cut(reason) => word::cut(*reason),
+        Outcome::Refused { reason, .. } => word::refused(*reason).to_owned(),
     }
 }

@@ -192,6 +192,10 @@ mod tests {
             coverage: Coverage::Complete,
             synced: None,
             providers: Vec::new(),
+            waiting: Vec::new(),
+            search_ms: None,
+            behind: None,
+            camps: Vec::new(),
             upto: Lsn::new(entries),
         }
     }
