@@ -70,6 +70,9 @@ pub enum Error {
         /// The last place.
         end: crate::Position,
     },
+    /// A listing in causal order that cannot go on.
+    #[error("cannot list the topic in causal order: {0}")]
+    Causal(&'static str),
     /// The node was shut down while the call ran.
     #[error("the node was shut down")]
     Stopped,
@@ -104,6 +107,7 @@ impl Error {
             Self::Ticket(_)
             | Self::Offline
             | Self::PositionBeyond { .. }
+            | Self::Causal(_)
             | Self::Node(NodeError::Command(CommandError::Invalid(_))) => Fault::Caller,
             Self::UnknownTopic(_)
             | Self::Node(NodeError::Command(CommandError::UnknownTopic(_))) => Fault::Unknown,

@@ -37,11 +37,12 @@
 //! | `topic` | [`Topic`]: write, read, follow, trust |
 //! | `stream` | [`Watch`]: the stream |
 //! | `event`, `position` | [`Event`], [`Position`] |
-//! | `page` | [`Page`]: reading history in pages |
+//! | `page`, `causal` | [`Page`]: reading history in pages |
 //! | `home` | [`Home`]: the data directory |
 //! | `error` | [`Error`] |
 
 mod builder;
+mod causal;
 mod error;
 mod event;
 mod home;
@@ -57,13 +58,15 @@ pub use osier_core::{
     StateHash, Ticket, TicketInvalid, TopicId, Verified,
 };
 pub use osier_engine::{
-    BehindCause, Convergence, DegradedReason, EntryPhase, ProviderState, SyncEvent, Synced,
-    TopicPhase, TopicState,
+    BehindCause, BehindState, Convergence, DegradedReason, EntryPhase, ProviderState, SyncEvent,
+    Synced, TopicPhase, TopicState,
 };
 pub use osier_policy::{Rank, Rule, RuleTextInvalid};
+pub use osier_proto::Mode;
 
 pub use self::{
     builder::Builder,
+    causal::{CausalMark, CausalMarkTextInvalid},
     error::{Error, Fault, Result},
     event::Event,
     home::{Home, RunFile},

@@ -232,9 +232,17 @@ impl Osier {
     /// # Errors
     /// If the file cannot be written.
     pub fn new_token(&self) -> Result<String> {
-        let token = data_encoding::HEXLOWER.encode(&random_bytes::<32>()?);
+        let token = self.random_text()?;
         self.inner.home.write_token(&token)?;
         Ok(token)
+    }
+
+    /// 32 bytes that nobody can guess, as hex: for one-time codes.
+    ///
+    /// # Errors
+    /// If the operating system gives no randomness.
+    pub fn random_text(&self) -> Result<String> {
+        Ok(data_encoding::HEXLOWER.encode(&random_bytes::<32>()?))
     }
 
     /// Tells peers, writes what is on its way to disk, and stops. Takes some seconds at most. On

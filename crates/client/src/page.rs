@@ -1,4 +1,4 @@
-//! Reading history in pages, in order of arrival or by the authors' clocks.
+//! Reading history in pages: in order of arrival, by the authors' clocks, or causally.
 
 use std::{fmt, str::FromStr};
 
@@ -7,12 +7,13 @@ use osier_proto::{Source, View};
 use osier_store::Store;
 
 use crate::{
+    causal::{self, CausalMark},
     error::{Error, Result},
     position::Position,
 };
 
 /// Bytes of entries in one page, beyond the first entry: bounds memory whatever their sizes.
-const PAGE_BYTES_MAX: usize = 4 * 1024 * 1024;
+pub(crate) const PAGE_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// An entry with its place.
 pub(crate) type Placed = (Position, Verified<Entry>);
@@ -29,6 +30,11 @@ pub enum Order {
     Time {
         /// The last place that was read.
         after: TimeMark,
+    },
+    /// Each entry after everything that it names and this node holds, otherwise as they came.
+    Causal {
+        /// The last place that was read.
+        after: CausalMark,
     },
 }
 
@@ -110,10 +116,15 @@ pub(crate) fn arrival(
     })
 }
 
-/// Reads a page in either order.
+/// Reads a page.
 pub(crate) fn read(store: &Store, topic: TopicId, order: Order, limit: usize) -> Result<Page> {
     let after = match order {
         Order::Time { after } => return by_time(store, topic, after, limit),
+        Order::Causal { after } => {
+            let view = store.view(topic);
+            let view = view.map_err(|error| Error::Read(error.to_string()))?;
+            return causal::page(&*view, after, limit);
+        }
         Order::Arrival { after } => after,
     };
     let page = arrival(store, topic, after, limit)?;

@@ -28,6 +28,12 @@ impl Position {
     }
 }
 
+impl From<Position> for Lsn {
+    fn from(position: Position) -> Self {
+        position.0
+    }
+}
+
 impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.0.get())

@@ -7,7 +7,7 @@ use osier_core::{Coverage, EntryHash, Kind, NodeId, Role, StateHash, Ticket, Top
 use osier_engine::{Rule, TopicState};
 use osier_node::Node;
 use osier_policy::{Rank, Standing};
-use osier_proto::Source;
+use osier_proto::{Lsn, Source};
 
 use crate::{
     error::{Error, Result},
@@ -210,6 +210,22 @@ impl Topic {
         let events = node.events(self.id).await?;
         let store = self.inner.store()?;
         Ok(Watch::new(store, self.id, end, events, false))
+    }
+
+    /// A position with at most so many entries behind it: where to begin with the newest.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub async fn before_last(&self, entries: u64) -> Result<Position> {
+        let (store, id) = (self.inner.store()?, self.id);
+        blocking(move || {
+            let view = store
+                .view(id)
+                .map_err(|error| Error::Read(error.to_string()))?;
+            let last = view.point().last.get();
+            Ok(Position::new(Lsn::new(last.saturating_sub(entries))))
+        })
+        .await
     }
 
     /// Reads a page of at most `limit` entries.
