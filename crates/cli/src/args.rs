@@ -95,6 +95,8 @@ pub(crate) enum Command {
     Trust(TrustCommand),
     /// Verify the whole store: every signature, every derived table
     Check,
+    /// Print a link that opens the running node's dashboard, once
+    Dashboard,
     /// Look for what commonly goes wrong on this machine, with a hint for each
     Doctor,
     /// Copy the store to a new file; the copy is a store itself

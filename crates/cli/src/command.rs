@@ -3,6 +3,7 @@
 pub(crate) mod backup;
 pub(crate) mod check;
 pub(crate) mod completions;
+pub(crate) mod dashboard;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod export;

@@ -20,6 +20,8 @@ pub(crate) struct Config {
     pub(crate) listen_api: SocketAddr,
     /// Whether nobody chose `listen_api`, so that another port will do when it is taken.
     pub(crate) listen_api_is_default: bool,
+    /// Origins of pages that may ask the local API.
+    pub(crate) api_origins: Vec<String>,
     /// For the relay, once there is one.
     pub(crate) listen_relay: Option<SocketAddr>,
     /// Role in topics that are joined.
@@ -51,6 +53,7 @@ impl Config {
             listen_p2p: layers.parsed("listen_p2p", "an address such as 0.0.0.0:0")?,
             listen_api: layers.parsed("listen_api", "an address such as 127.0.0.1:7780")?,
             listen_api_is_default: layers.origin("listen_api") == &Origin::Default,
+            api_origins: layers.list("api_origins")?,
             listen_relay: match listen_relay.as_str() {
                 "" => None,
                 _ => Some(layers.parsed("listen_relay", "an address such as 127.0.0.1:7777")?),

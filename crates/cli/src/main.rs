@@ -92,6 +92,7 @@ fn run(out: Output, cli: Cli) -> Outcome {
         Command::Status { topic } => command::status::run(&context, topic.as_deref()),
         Command::Trust(trust) => command::trust::run(&context, trust),
         Command::Check => command::check::run(&context),
+        Command::Dashboard => command::dashboard::run(&context),
         Command::Doctor => command::doctor::run(&context),
         Command::Backup { file } => command::backup::run(&context, &file),
         Command::Completions { shell } => command::completions::run(&context, shell),

@@ -1,66 +1,67 @@
 //! Which path leads where.
+//!
+//! Every route is made from a handler that describes itself, so that none can be missing in
+//! `/openapi.json`.
 
 mod entry;
 mod event;
 mod health;
+mod link;
 mod metric;
+mod page;
 mod provider;
+mod relay;
 mod resolve;
 mod topic;
 mod trust;
 
 use axum::{
-    Router,
     extract::{FromRequest, FromRequestParts, Query, Request},
     http::{StatusCode, Uri, request::Parts},
-    routing::{get, post, put},
 };
 use serde::de::DeserializeOwned;
+use utoipa_axum::{router::OpenApiRouter, routes};
 
-use crate::{error::ApiError, server::Shared};
+use crate::{error::ApiError, openapi, server::Shared};
 
 /// Paths that need no token.
-pub(crate) fn open() -> Router<Shared> {
-    Router::new()
-        .route("/healthz", get(health::alive))
-        .route("/readyz", get(health::ready))
+pub(crate) fn open() -> OpenApiRouter<Shared> {
+    OpenApiRouter::new()
+        .routes(routes!(page::dashboard))
+        .routes(routes!(page::file))
+        .routes(routes!(health::alive))
+        .routes(routes!(health::ready))
+        .routes(routes!(openapi::document))
+        .routes(routes!(link::redeem))
 }
 
 /// Paths that need the token.
-pub(crate) fn guarded() -> Router<Shared> {
-    Router::new()
-        .route("/metrics", get(metric::page))
-        .route("/v1/node", get(health::node))
-        .route("/v1/check", post(health::check))
-        .route("/v1/backup", post(health::backup))
-        .route("/v1/topics", get(topic::list).post(topic::add))
-        .route("/v1/topics/{t}", get(topic::show).delete(topic::leave))
-        .route("/v1/topics/{t}/ticket", get(topic::ticket))
-        .route("/v1/topics/{t}/rule", post(topic::rule))
-        .route(
-            "/v1/topics/{t}/entries",
-            get(entry::page).post(entry::publish),
-        )
-        .route("/v1/topics/{t}/events", get(event::stream))
-        .route("/v1/topics/{t}/trust", get(trust::list))
-        .route(
-            "/v1/topics/{t}/trust/{node}",
-            put(trust::add).get(trust::show).delete(trust::remove),
-        )
-        .route("/v1/providers", get(provider::providers))
-        .route("/v1/sessions", get(provider::sessions))
+pub(crate) fn guarded() -> OpenApiRouter<Shared> {
+    OpenApiRouter::new()
+        .routes(routes!(metric::page))
+        .routes(routes!(link::make))
+        .routes(routes!(health::node))
+        .routes(routes!(health::check))
+        .routes(routes!(health::backup))
+        .routes(routes!(relay::figures))
+        .routes(routes!(topic::list, topic::add))
+        .routes(routes!(topic::show, topic::leave))
+        .routes(routes!(topic::ticket))
+        .routes(routes!(topic::rule))
+        .routes(routes!(entry::page, entry::publish))
+        .routes(routes!(event::stream))
+        .routes(routes!(trust::list))
+        .routes(routes!(trust::add, trust::show, trust::remove))
+        .routes(routes!(provider::providers))
+        .routes(routes!(provider::sessions))
 }
 
 /// Any other path.
 pub(crate) async fn nothing_here(uri: Uri) -> ApiError {
     let path = uri.path();
-    if path == "/" {
-        let error = "there is no page here yet";
-        return ApiError::not_found(error, "the API begins at /v1/topics; health is at /healthz");
-    }
     ApiError::not_found(
         format!("there is no {path}"),
-        "docs/reference/http-api.md lists the paths",
+        "the API is described at /openapi.json",
     )
 }
 

@@ -4,19 +4,49 @@ use std::sync::Arc;
 
 use axum::{
     extract::{Request, State},
-    http::{HeaderMap, StatusCode, header},
+    http::{HeaderMap, HeaderValue, StatusCode, Uri, header},
     middleware::Next,
     response::{IntoResponse, Response},
 };
 use subtle::ConstantTimeEq;
 
-use crate::error::ApiError;
+use crate::{error::ApiError, limit, server::ConsoleError};
 
 /// The secret of the local API, and the port that it is spoken to on.
 #[derive(Clone)]
 pub(crate) struct Guard {
     token: Arc<str>,
     port: u16,
+    origins: Origins,
+}
+
+/// Origins of pages that may ask beside the node's own.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Origins(Arc<[HeaderValue]>);
+
+impl Origins {
+    /// Each as a browser would send it.
+    pub(crate) fn parse(texts: &[String]) -> Result<Self, ConsoleError> {
+        if texts.len() > limit::ORIGINS_MAX {
+            return Err(ConsoleError::TooManyOrigins(texts.len()));
+        }
+        let origin = |text: &String| {
+            let invalid = || ConsoleError::OriginInvalid(text.clone());
+            let uri: Uri = text.parse().map_err(|_| invalid())?;
+            let (scheme, authority) = (uri.scheme_str(), uri.authority());
+            let (Some("http" | "https"), Some(authority)) = (scheme, authority) else {
+                return Err(invalid());
+            };
+            let same = format!("{}://{authority}", scheme.unwrap_or_default()) == *text;
+            let header = HeaderValue::from_str(text).ok().filter(|_| same);
+            header.ok_or_else(invalid)
+        };
+        Ok(Self(texts.iter().map(origin).collect::<Result<_, _>>()?))
+    }
+
+    pub(crate) fn headers(&self) -> impl Iterator<Item = HeaderValue> + '_ {
+        self.0.iter().cloned()
+    }
 }
 
 impl std::fmt::Debug for Guard {
@@ -26,11 +56,16 @@ impl std::fmt::Debug for Guard {
 }
 
 impl Guard {
-    pub(crate) fn new(token: &str, port: u16) -> Self {
+    pub(crate) fn new(token: &str, port: u16, origins: Origins) -> Self {
         Self {
             token: token.into(),
             port,
+            origins,
         }
+    }
+
+    pub(crate) fn origins(&self) -> &Origins {
+        &self.origins
     }
 
     /// Whether a request with these headers may be served at all.
@@ -49,11 +84,11 @@ impl Guard {
             .ok()
             .and_then(|origin| origin.strip_prefix("http://"))
             .is_some_and(|host| self.is_own_host(host));
-        if own {
+        if own || self.origins.0.contains(origin) {
             return Ok(());
         }
         let error = "requests from pages of another site are refused";
-        let hint = "call the API from a program, or from a page that this node serves";
+        let hint = "call the API from a program, or name the page's origin in api_origins";
         Err(ApiError::new(StatusCode::FORBIDDEN, error, hint))
     }
 
@@ -115,7 +150,7 @@ mod tests {
 
     #[test]
     fn hosts_and_origins() {
-        let guard = Guard::new("secret", 7780);
+        let guard = Guard::new("secret", 7780, Origins::default());
         let ok = |pairs: &[(&str, &str)]| guard.check_place(&headers(pairs)).is_ok();
         assert!(ok(&[("host", "127.0.0.1:7780")]));
         assert!(ok(&[
@@ -138,8 +173,31 @@ mod tests {
     }
 
     #[test]
+    fn origins_that_were_named_may_ask() {
+        let named = ["http://localhost:5173".to_owned()];
+        let guard = Guard::new("secret", 7780, Origins::parse(&named).unwrap());
+        let ok = |origin: &str| {
+            let headers = headers(&[("host", "localhost:7780"), ("origin", origin)]);
+            guard.check_place(&headers).is_ok()
+        };
+        assert!(ok("http://localhost:5173"));
+        assert!(!ok("http://localhost:5174"));
+        assert!(!ok("https://localhost:5173"));
+        for wrong in [
+            "localhost:5173",
+            "http://a/",
+            "http://a/b",
+            "*",
+            "null",
+            "file:///a",
+        ] {
+            assert!(Origins::parse(&[wrong.to_owned()]).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
     fn tokens() {
-        let guard = Guard::new("secret", 1);
+        let guard = Guard::new("secret", 1, Origins::default());
         let ok = |value: &str| {
             guard
                 .check_token(&headers(&[("authorization", value)]))

@@ -5,7 +5,8 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
-use serde_json::json;
+
+use crate::shape::Refusal;
 
 /// A refused or failed request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,7 +55,7 @@ impl From<osier::Error> for ApiError {
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        let body = json!({ "error": self.error, "hint": self.hint });
-        (self.status, Json(body)).into_response()
+        let (error, hint) = (self.error, self.hint);
+        (self.status, Json(Refusal { error, hint })).into_response()
     }
 }

@@ -23,3 +23,14 @@ pub const LINES_BYTES_AT_ONCE: usize = 1024 * 1024;
 /// Time without an event after which a stream sends a comment, in seconds, so that both ends
 /// notice a dead connection.
 pub const KEEP_ALIVE_S: u64 = 15;
+
+/// For how long a one-time link can be used, in seconds: long enough to find the terminal again,
+/// short enough that one in an old log opens nothing. Over it: refused with status 401.
+pub const LINK_LIFETIME_S: u64 = 3600;
+
+/// One-time links that were made and not used. At the bound the oldest cannot be used any more.
+pub const LINKS_MAX: usize = 16;
+
+/// Origins that may ask beside the node's own: each is compared for every request that has one.
+/// Over it: the API does not start.
+pub const ORIGINS_MAX: usize = 64;

@@ -2,19 +2,31 @@
 
 use std::{net::SocketAddr, sync::Arc};
 
-use axum::{Router, extract::DefaultBodyLimit, middleware};
+use axum::{
+    Router,
+    extract::{DefaultBodyLimit, Request, State},
+    http::{HeaderName, HeaderValue, Method, header},
+    middleware::{self, Next},
+    response::Response,
+};
 use osier::Osier;
+use serde_json::Value;
 use tokio::{
     net::TcpListener,
     sync::{RwLock, Semaphore},
     task::JoinHandle,
 };
 use tokio_util::sync::CancellationToken;
+use tower_http::cors::CorsLayer;
 
 use crate::{
     api,
-    auth::{self, Guard},
+    auth::{self, Guard, Origins},
+    door::Doors,
     limit,
+    metric::Metrics,
+    openapi,
+    shape::RelayNumbers,
 };
 
 /// How the API serves.
@@ -28,6 +40,31 @@ pub struct Settings {
     pub request_bytes_max: usize,
     /// Event streams at once; over it: refused with 503.
     pub streams_max: usize,
+    /// Origins of pages that may ask beside the node's own, such as `http://localhost:5173`.
+    pub origins: Vec<String>,
+    /// Tells what the relay beside this API is doing, where one runs.
+    pub relay: Option<RelayFigures>,
+}
+
+/// Reads the relay's figures; called for each look at them, so it must not block.
+#[derive(Clone)]
+pub struct RelayFigures(Arc<dyn Fn() -> RelayNumbers + Send + Sync>);
+
+impl RelayFigures {
+    /// Figures as `read` gives them.
+    pub fn new(read: impl Fn() -> RelayNumbers + Send + Sync + 'static) -> Self {
+        Self(Arc::new(read))
+    }
+
+    pub(crate) fn read(&self) -> RelayNumbers {
+        self.0()
+    }
+}
+
+impl std::fmt::Debug for RelayFigures {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("RelayFigures(..)")
+    }
 }
 
 impl Settings {
@@ -38,6 +75,8 @@ impl Settings {
             token,
             request_bytes_max: limit::REQUEST_BYTES_MAX,
             streams_max: limit::STREAMS_MAX,
+            origins: Vec::new(),
+            relay: None,
         }
     }
 }
@@ -48,6 +87,12 @@ pub enum ConsoleError {
     /// Anybody on the network could read and write.
     #[error("the local API listens on loopback only, not on {0}; use 127.0.0.1 or [::1]")]
     NotLoopback(SocketAddr),
+    /// Not what a browser calls an origin.
+    #[error("{0:?} is not an origin; write one as http://localhost:5173, without a path")]
+    OriginInvalid(String),
+    /// More origins than are compared with.
+    #[error("{0} origins are too many; {max} can be set", max = limit::ORIGINS_MAX)]
+    TooManyOrigins(usize),
     /// The address cannot be had.
     #[error("cannot listen on {listen}: {cause}; stop what uses it, or choose another port")]
     Bind {
@@ -64,6 +109,12 @@ pub(crate) struct Shared {
     pub(crate) osier: Osier,
     /// A permit for each event stream.
     pub(crate) streams: Arc<Semaphore>,
+    pub(crate) streams_max: usize,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) relay: Option<RelayFigures>,
+    pub(crate) doors: Doors,
+    /// What `/openapi.json` says.
+    pub(crate) description: Arc<Value>,
     /// Held for reading by every write, and for writing by one that depends on what was there.
     pub(crate) writes: Arc<RwLock<()>>,
     /// Cancelled when the server ends, so that streams end too.
@@ -74,6 +125,8 @@ pub(crate) struct Shared {
 #[derive(Debug)]
 pub struct Console {
     address: SocketAddr,
+    osier: Osier,
+    doors: Doors,
     ending: CancellationToken,
     task: JoinHandle<std::io::Result<()>>,
 }
@@ -82,32 +135,38 @@ impl Console {
     /// Listens and serves until [`Console::shutdown`].
     ///
     /// # Errors
-    /// If the address is not loopback or cannot be bound.
+    /// If the address is not loopback or cannot be bound, or an origin is none.
     pub async fn start(osier: Osier, settings: Settings) -> Result<Self, ConsoleError> {
         let listen = settings.listen;
         if !listen.ip().is_loopback() {
             return Err(ConsoleError::NotLoopback(listen));
         }
+        let origins = Origins::parse(&settings.origins)?;
         let bind = |cause| ConsoleError::Bind { listen, cause };
         let listener = TcpListener::bind(listen).await.map_err(bind)?;
         let address = listener.local_addr().map_err(bind)?;
         let ending = CancellationToken::new();
+        let doors = Doors::new(address, &settings.token);
+        let guard = Guard::new(&settings.token, address.port(), origins);
         let shared = Shared {
-            osier,
+            osier: osier.clone(),
             streams: Arc::new(Semaphore::new(settings.streams_max)),
+            streams_max: settings.streams_max,
+            metrics: Arc::default(),
+            relay: settings.relay.clone(),
+            doors: doors.clone(),
+            description: Arc::default(),
             writes: Arc::default(),
             ending: ending.clone(),
         };
-        let app = router(
-            shared,
-            Guard::new(&settings.token, address.port()),
-            &settings,
-        );
+        let app = router(shared, guard, &settings);
         let stop = ending.clone().cancelled_owned();
         let serve = axum::serve(listener, app).with_graceful_shutdown(stop);
         let task = tokio::spawn(serve.into_future());
         Ok(Self {
             address,
+            osier,
+            doors,
             ending,
             task,
         })
@@ -116,6 +175,14 @@ impl Console {
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// A link that opens the dashboard once, within an hour.
+    ///
+    /// # Errors
+    /// If the operating system gives no randomness.
+    pub fn link(&self) -> osier::Result<String> {
+        self.doors.link(&self.osier)
     }
 
     /// Takes no new request, ends the event streams, and lets the other requests finish.
@@ -127,16 +194,40 @@ impl Console {
     }
 }
 
-fn router(shared: Shared, guard: Guard, settings: &Settings) -> Router {
-    let guarded = api::guarded()
+fn router(mut shared: Shared, guard: Guard, settings: &Settings) -> Router {
+    let (guarded, mut description) = api::guarded().split_for_parts();
+    let (open, without_token) = api::open().split_for_parts();
+    description.merge(without_token);
+    shared.description = Arc::new(openapi::describe(description));
+    let guarded = guarded
         .layer(DefaultBodyLimit::max(settings.request_bytes_max))
         .layer(middleware::from_fn_with_state(guard.clone(), auth::token));
-    api::open()
-        .merge(guarded)
+    open.merge(guarded)
         .fallback(api::nothing_here)
         .method_not_allowed_fallback(api::wrong_method)
+        .layer(cors(guard.origins()))
         .layer(middleware::from_fn_with_state(guard, auth::place))
+        .layer(middleware::from_fn_with_state(shared.clone(), count))
         .with_state(shared)
+}
+
+/// What a browser lets pages of the origins that were set ask; those of others got no further.
+fn cors(origins: &Origins) -> CorsLayer {
+    let origins: Vec<HeaderValue> = origins.headers().collect();
+    CorsLayer::new()
+        .allow_origin(origins)
+        .allow_methods([Method::GET, Method::POST, Method::PUT, Method::DELETE])
+        .allow_headers([
+            header::AUTHORIZATION,
+            header::CONTENT_TYPE,
+            HeaderName::from_static("last-event-id"),
+        ])
+}
+
+async fn count(State(shared): State<Shared>, request: Request, next: Next) -> Response {
+    let answer = next.run(request).await;
+    shared.metrics.answered(answer.status().as_u16());
+    answer
 }
 
 #[cfg(test)]

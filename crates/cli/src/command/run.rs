@@ -65,7 +65,8 @@ async fn serve_opened(context: &Context, osier: &Osier, first_start: bool) -> Ou
         relay: None,
     };
     osier.home().write_run(&run).map_err(failed)?;
-    announce(context, osier, &run)?;
+    let link = console.link().map_err(failed)?;
+    announce(context, osier, &run, &link)?;
     let reports = tokio::spawn(report::follow_all(context.out, osier.clone()));
     interrupted().await;
     reports.abort();
@@ -123,6 +124,7 @@ async fn start_console(context: &Context, osier: &Osier, token: String) -> Outco
     let mut settings = Settings::new(config.listen_api, token);
     settings.request_bytes_max = config.request_bytes_max;
     settings.streams_max = config.streams_max;
+    settings.origins.clone_from(&config.api_origins);
     match Console::start(osier.clone(), settings.clone()).await {
         Ok(console) => Ok(console),
         Err(ConsoleError::Bind { listen, cause }) if config.listen_api_is_default => {
@@ -143,7 +145,7 @@ fn no_console(error: &ConsoleError) -> Failure {
 }
 
 /// Says where everything is.
-fn announce(context: &Context, osier: &Osier, run: &RunFile) -> Outcome {
+fn announce(context: &Context, osier: &Osier, run: &RunFile, link: &str) -> Outcome {
     let mut topics = Vec::new();
     for topic in osier
         .topics()
@@ -162,6 +164,7 @@ fn announce(context: &Context, osier: &Osier, run: &RunFile) -> Outcome {
         "addresses": run.addresses,
         "p2p": run.p2p,
         "api": run.api.map(|api| format!("http://{api}")),
+        "dashboard": link,
         "relay": null,
         "data_dir": context.config.data_dir,
         "topics": topics,
@@ -191,6 +194,10 @@ fn announcement(value: &Value) -> String {
         format!(
             "API     {} (token in {data}/api.token)",
             text(&value["api"])
+        ),
+        format!(
+            "page    {} (opens once; `osier dashboard` prints another)",
+            text(&value["dashboard"])
         ),
         format!("data    {data}"),
     ];
@@ -234,7 +241,8 @@ mod tests {
     fn says_where_everything_is() {
         let value = json!({
             "node": "aa", "addresses": ["127.0.0.1:4", "192.0.2.1:4"],
-            "api": "http://127.0.0.1:7780", "data_dir": "d",
+            "api": "http://127.0.0.1:7780", "dashboard": "http://127.0.0.1:7780/#c0de",
+            "data_dir": "d",
             "topics": [{ "id": "bb", "name": "lobby", "ticket": "osier1x" }],
         });
         insta::assert_snapshot!(announcement(&value));

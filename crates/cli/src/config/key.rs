@@ -28,6 +28,7 @@ pub(crate) const KEYS: &[Key] = &[
     },
     key("listen_p2p", "OSIER_LISTEN_P2P", "\"0.0.0.0:0\""),
     key("listen_api", "OSIER_LISTEN_API", "\"127.0.0.1:7780\""),
+    key("api_origins", "OSIER_API_ORIGINS", "[]"),
     key("listen_relay", "OSIER_LISTEN_RELAY", "\"\""),
     key("role", "OSIER_ROLE", "\"peer\""),
     key(

@@ -1,5 +1,10 @@
 //! `/v1/topics/{t}/entries`: read pages, append.
 
+#![expect(
+    unused_qualifications,
+    reason = "in what utoipa makes of the parameters"
+)]
+
 mod lines;
 
 use axum::{
@@ -8,46 +13,39 @@ use axum::{
     http::{StatusCode, header},
 };
 use bytes::Bytes;
-use osier::{Order, Position, TimeMark, Topic};
+use osier::{CausalMark, Order, Position, TimeMark, Topic};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use utoipa::IntoParams;
 
 use super::{Body, Params, resolve};
 use crate::{
     error::{ApiError, ApiResult},
-    json, limit,
+    limit,
     server::Shared,
+    shape::{Draft, Entry, EntryPage, Publish, Written, hex},
 };
 
-#[derive(Debug, Deserialize)]
+/// Which entries.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Page {
+    /// The `next` of the page before; the first entry when left out.
     after: Option<String>,
+    /// At most so many entries: 1 to 1000, 100 when left out.
     limit: Option<usize>,
+    /// `arrival` as they came (when left out), `time` by the authors' clocks, or `causal`: each
+    /// after all that it names.
     order: Option<String>,
 }
 
 /// What must be true for a write to happen.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct OnlyIf {
+    /// Write only if this node has written so many entries to the topic so far.
     own_seq: Option<u64>,
-}
-
-/// Entries to append, in order.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Publish {
-    entries: Vec<Draft>,
-}
-
-/// An entry of one item: text, or bytes in base64.
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
-enum Draft {
-    Plain(String),
-    Text { text: String },
-    Base64 { base64: String },
 }
 
 impl Draft {
@@ -67,62 +65,77 @@ impl Draft {
     }
 }
 
+/// A page of history.
+#[utoipa::path(get, path = "/v1/topics/{t}/entries", tag = "entries",
+    params(("t" = String, Path, description = "A topic: its id, the start of one, or its name"),
+        Page),
+    responses((status = 200, body = EntryPage)))]
 pub(crate) async fn page(
     State(shared): State<Shared>,
     Path(named): Path<String>,
     Params(page): Params<Page>,
-) -> ApiResult<Json<Value>> {
+) -> ApiResult<Json<EntryPage>> {
     let topic = resolve::topic(&shared.osier, &named).await?;
     let order = order(page.order.as_deref(), page.after.as_deref())?;
     let limit = page.limit.unwrap_or(limit::PAGE_ENTRIES_DEFAULT);
     let limit = limit.clamp(1, limit::PAGE_ENTRIES_MAX);
     let found = topic.page(order, limit).await?;
-    let entries: Vec<Value> = found
-        .entries
-        .iter()
-        .map(|(at, entry)| match at {
-            Some(at) => json::placed(*at, entry),
-            None => json::entry(entry),
-        })
-        .collect();
+    let entries = found.entries.iter();
     let next = match found.next {
         Order::Arrival { after } => after.to_string(),
         Order::Time { after } => after.to_string(),
+        Order::Causal { after } => after.to_string(),
     };
-    Ok(Json(
-        json!({ "entries": entries, "next": next, "done": found.done }),
-    ))
+    Ok(Json(EntryPage {
+        entries: entries.map(|(at, entry)| Entry::new(entry, *at)).collect(),
+        next,
+        done: found.done,
+    }))
 }
 
 fn order(order: Option<&str>, after: Option<&str>) -> ApiResult<Order> {
-    let hint = "use the `next` of the page before, or leave it out";
     match order.unwrap_or("arrival") {
-        "arrival" => {
-            let after = after.map_or(Ok(Position::START), str::parse);
-            let after = after.map_err(|error| ApiError::bad(error.to_string(), hint))?;
-            Ok(Order::Arrival { after })
-        }
-        "time" => {
-            let after = after.map_or(Ok(TimeMark::START), str::parse);
-            let after = after.map_err(|error| ApiError::bad(error.to_string(), hint))?;
-            Ok(Order::Time { after })
-        }
+        "arrival" => Ok(Order::Arrival {
+            after: mark(after, Position::START)?,
+        }),
+        "time" => Ok(Order::Time {
+            after: mark(after, TimeMark::START)?,
+        }),
+        "causal" => Ok(Order::Causal {
+            after: mark(after, CausalMark::START)?,
+        }),
         other => Err(ApiError::bad(
             format!("{other:?} is not an order"),
-            "use order=arrival or order=time",
+            "use order=arrival, order=time or order=causal",
         )),
     }
 }
 
-/// Appends, and answers when all of it is durable. With `own_seq` it appends only if this node has
-/// written so many entries so far: a client that cannot know whether its last request arrived sends
-/// the same again, and nothing is written twice.
+fn mark<T>(text: Option<&str>, start: T) -> ApiResult<T>
+where
+    T: std::str::FromStr<Err: std::fmt::Display>,
+{
+    let hint = "use the `next` of the page before, or leave it out";
+    let parsed = text.map_or(Ok(start), str::parse);
+    parsed.map_err(|error| ApiError::bad(error.to_string(), hint))
+}
+
+/// Appends, and answers when all of it is durable.
+///
+/// With `own_seq` it appends only if this node has written so many entries so far: a client that
+/// cannot know whether its last request arrived sends the same again, and nothing is written twice.
+#[utoipa::path(post, path = "/v1/topics/{t}/entries", tag = "entries",
+    params(("t" = String, Path, description = "A topic: its id, the start of one, or its name"),
+        OnlyIf),
+    request_body(content((Publish = "application/json"), (String = "application/x-ndjson"),
+        (String = "text/plain"), (Vec<u8> = "application/octet-stream"))),
+    responses((status = 201, body = Written)))]
 pub(crate) async fn publish(
     State(shared): State<Shared>,
     Path(named): Path<String>,
     Params(only): Params<OnlyIf>,
     request: Request,
-) -> ApiResult<(StatusCode, Json<Value>)> {
+) -> ApiResult<(StatusCode, Json<Written>)> {
     let topic = resolve::topic(&shared.osier, &named).await?;
     // In a task of its own: a write goes on when its client goes away, and whoever writes next must
     // wait until it is durable.
@@ -143,7 +156,7 @@ async fn write(
     topic: Topic,
     own_seq: Option<u64>,
     request: Request,
-) -> ApiResult<(StatusCode, Json<Value>)> {
+) -> ApiResult<(StatusCode, Json<Written>)> {
     let Some(expected) = own_seq else {
         let _writing = shared.writes.read().await;
         return append(&topic, request).await;
@@ -158,7 +171,7 @@ async fn write(
     Err(ApiError::new(StatusCode::CONFLICT, error, hint))
 }
 
-async fn append(topic: &Topic, request: Request) -> ApiResult<(StatusCode, Json<Value>)> {
+async fn append(topic: &Topic, request: Request) -> ApiResult<(StatusCode, Json<Written>)> {
     let kind = content_type(&request);
     match kind.as_str() {
         "application/x-ndjson" | "text/plain" => {
@@ -172,8 +185,8 @@ async fn append(topic: &Topic, request: Request) -> ApiResult<(StatusCode, Json<
                 let hint = "an entry holds at most 1 MiB";
                 ApiError::new(rejection.status(), rejection.body_text(), hint)
             })?;
-            let hash = topic.publish(body).await?;
-            Ok((StatusCode::CREATED, Json(json!({ "hashes": [hash] }))))
+            let hashes = vec![hex(topic.publish(body).await?)];
+            Ok((StatusCode::CREATED, Json(Written::Hashes { hashes })))
         }
         _ => {
             let Body(Publish { entries }) = Body::from_request(request, &()).await?;
@@ -181,8 +194,8 @@ async fn append(topic: &Topic, request: Request) -> ApiResult<(StatusCode, Json<
                 .into_iter()
                 .map(Draft::bytes)
                 .collect::<ApiResult<_>>()?;
-            let hashes = topic.publish_many(entries).await?;
-            Ok((StatusCode::CREATED, Json(json!({ "hashes": hashes }))))
+            let hashes = topic.publish_many(entries).await?.iter().map(hex).collect();
+            Ok((StatusCode::CREATED, Json(Written::Hashes { hashes })))
         }
     }
 }

@@ -1,36 +1,38 @@
 //! `/v1/providers` and `/v1/sessions`: who serves, and how they did.
 
 use axum::{Json, extract::State};
-use osier::{ProviderState, Topic};
-use serde_json::{Value, json};
+use osier::ProviderState;
 
-use crate::{error::ApiResult, server::Shared};
+use crate::{
+    error::ApiResult,
+    server::Shared,
+    shape::{ProviderOf, Providers, Sessions},
+};
 
-pub(crate) async fn providers(State(shared): State<Shared>) -> ApiResult<Json<Value>> {
+/// Every provider of every topic: role, rank, outcome, deadline.
+#[utoipa::path(get, path = "/v1/providers", tag = "providers",
+    responses((status = 200, body = Providers)))]
+pub(crate) async fn providers(State(shared): State<Shared>) -> ApiResult<Json<Providers>> {
     let providers = rows(&shared, |_| true).await?;
-    Ok(Json(json!({ "providers": providers })))
+    Ok(Json(Providers { providers }))
 }
 
-pub(crate) async fn sessions(State(shared): State<Shared>) -> ApiResult<Json<Value>> {
+/// The providers with a session, present or past.
+#[utoipa::path(get, path = "/v1/sessions", tag = "providers",
+    responses((status = 200, body = Sessions)))]
+pub(crate) async fn sessions(State(shared): State<Shared>) -> ApiResult<Json<Sessions>> {
     let sessions = rows(&shared, |provider| provider.session.is_some()).await?;
-    Ok(Json(json!({ "sessions": sessions })))
+    Ok(Json(Sessions { sessions }))
 }
 
-async fn rows(shared: &Shared, keep: fn(&ProviderState) -> bool) -> ApiResult<Vec<Value>> {
+async fn rows(shared: &Shared, keep: fn(&ProviderState) -> bool) -> ApiResult<Vec<ProviderOf>> {
     let mut rows = Vec::new();
     for topic in shared.osier.topics()? {
         let Some(state) = topic.info().await?.state else {
             continue;
         };
         let kept = state.providers.iter().filter(|provider| keep(provider));
-        rows.extend(kept.map(|provider| row(&topic, provider)));
+        rows.extend(kept.map(|provider| ProviderOf::new(&topic, provider)));
     }
     Ok(rows)
-}
-
-fn row(topic: &Topic, provider: &ProviderState) -> Value {
-    let mut value = serde_json::to_value(provider).unwrap_or_else(|_| json!({}));
-    value["topic"] = json!(topic.id());
-    value["name"] = json!(topic.name());
-    value
 }

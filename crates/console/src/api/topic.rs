@@ -1,5 +1,10 @@
 //! `/v1/topics`: list, make, join, look at, leave.
 
+#![expect(
+    unused_qualifications,
+    reason = "in what utoipa makes of the parameters"
+)]
+
 use axum::{
     Json,
     extract::{Path, State},
@@ -7,49 +12,44 @@ use axum::{
 };
 use osier::{Role, Ticket, Topic};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use utoipa::IntoParams;
 
 use super::{Body, Params, resolve};
 use crate::{
     error::{ApiError, ApiResult},
     server::Shared,
+    shape::{self, AddTopic, Left, SetRule, TicketOf, Topics, hex},
 };
 
-/// What makes a topic: a name for a new one, or a ticket for one to join.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Add {
-    name: Option<String>,
-    ticket: Option<String>,
-    role: Option<String>,
-}
-
 /// How a topic is left.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Leave {
+    /// Said where this node archives the topic: its history here is removed.
     #[serde(default)]
+    #[param(required = false)]
     delete_history: bool,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct SetRule {
-    rule: String,
-}
-
-pub(crate) async fn list(State(shared): State<Shared>) -> ApiResult<Json<Value>> {
+/// All topics with their present state.
+#[utoipa::path(get, path = "/v1/topics", tag = "topics",
+    responses((status = 200, body = Topics)))]
+pub(crate) async fn list(State(shared): State<Shared>) -> ApiResult<Json<Topics>> {
     let mut topics = Vec::new();
     for topic in shared.osier.topics()? {
         topics.push(describe(&topic).await?);
     }
-    Ok(Json(json!({ "topics": topics })))
+    Ok(Json(Topics { topics }))
 }
 
+/// Makes a topic that this node owns, or joins one by its ticket.
+#[utoipa::path(post, path = "/v1/topics", tag = "topics", request_body = AddTopic,
+    responses((status = 201, body = shape::Topic)))]
 pub(crate) async fn add(
     State(shared): State<Shared>,
-    Body(add): Body<Add>,
-) -> ApiResult<(StatusCode, Json<Value>)> {
+    Body(add): Body<AddTopic>,
+) -> ApiResult<(StatusCode, Json<shape::Topic>)> {
     let topic = match (add.name, add.ticket) {
         (Some(name), None) => shared.osier.create_topic(&name).await?,
         (None, Some(ticket)) => join(&shared, &ticket, add.role.as_deref()).await?,
@@ -58,8 +58,7 @@ pub(crate) async fn add(
             return Err(ApiError::bad("a topic is either made or joined", hint));
         }
     };
-    let mut described = describe(&topic).await?;
-    described["ticket"] = json!(topic.ticket()?.to_string());
+    let described = describe(&topic).await?.with_ticket(&topic.ticket()?);
     Ok((StatusCode::CREATED, Json(described)))
 }
 
@@ -79,31 +78,43 @@ pub(crate) fn parse_role(role: &str) -> ApiResult<Role> {
         .map_err(|error: String| ApiError::bad(error, "a role says what a node keeps"))
 }
 
+/// One topic with its present state.
+#[utoipa::path(get, path = "/v1/topics/{t}", tag = "topics",
+    params(("t" = String, Path, description = "A topic: its id, the start of one, or its name")),
+    responses((status = 200, body = shape::Topic)))]
 pub(crate) async fn show(
     State(shared): State<Shared>,
     Path(named): Path<String>,
-) -> ApiResult<Json<Value>> {
-    Ok(Json(
-        describe(&resolve::topic(&shared.osier, &named).await?).await?,
-    ))
+) -> ApiResult<Json<shape::Topic>> {
+    let topic = resolve::topic(&shared.osier, &named).await?;
+    Ok(Json(describe(&topic).await?))
 }
 
+/// A topic's ticket, with this node's present addresses. Whoever has it can read the topic.
+#[utoipa::path(get, path = "/v1/topics/{t}/ticket", tag = "topics",
+    params(("t" = String, Path, description = "A topic: its id, the start of one, or its name")),
+    responses((status = 200, body = TicketOf)))]
 pub(crate) async fn ticket(
     State(shared): State<Shared>,
     Path(named): Path<String>,
-) -> ApiResult<Json<Value>> {
+) -> ApiResult<Json<TicketOf>> {
     let topic = resolve::topic(&shared.osier, &named).await?;
-    let ticket = topic.ticket()?.to_string();
-    Ok(Json(
-        json!({ "topic": topic.id(), "name": topic.name(), "ticket": ticket }),
-    ))
+    Ok(Json(TicketOf {
+        topic: hex(topic.id()),
+        name: topic.name().to_owned(),
+        ticket: topic.ticket()?.to_string(),
+    }))
 }
 
+/// Chooses when a topic's history counts as complete.
+#[utoipa::path(post, path = "/v1/topics/{t}/rule", tag = "topics",
+    params(("t" = String, Path, description = "A topic: its id, the start of one, or its name")),
+    request_body = SetRule, responses((status = 200, body = shape::Topic)))]
 pub(crate) async fn rule(
     State(shared): State<Shared>,
     Path(named): Path<String>,
     Body(set): Body<SetRule>,
-) -> ApiResult<Json<Value>> {
+) -> ApiResult<Json<shape::Topic>> {
     let topic = resolve::topic(&shared.osier, &named).await?;
     let rule = set.rule.parse().map_err(|error: osier::RuleTextInvalid| {
         ApiError::bad(error.to_string(), "the default is storage-first")
@@ -112,11 +123,16 @@ pub(crate) async fn rule(
     Ok(Json(describe(&topic).await?))
 }
 
+/// Leaves a topic and removes its history from this node.
+#[utoipa::path(delete, path = "/v1/topics/{t}", tag = "topics",
+    params(("t" = String, Path, description = "A topic: its id, the start of one, or its name"),
+        Leave),
+    responses((status = 200, body = Left)))]
 pub(crate) async fn leave(
     State(shared): State<Shared>,
     Path(named): Path<String>,
     Params(leave): Params<Leave>,
-) -> ApiResult<Json<Value>> {
+) -> ApiResult<Json<Left>> {
     let topic = resolve::topic(&shared.osier, &named).await?;
     let (id, name) = (topic.id(), topic.name().to_owned());
     let info = topic.info().await?;
@@ -127,28 +143,11 @@ pub(crate) async fn leave(
         return Err(ApiError::bad(error, hint));
     }
     shared.osier.leave(id).await?;
-    Ok(Json(json!({ "left": id, "name": name })))
+    let left = hex(id);
+    Ok(Json(Left { left, name }))
 }
 
 /// A topic as the API shows it: what the store knows, and the present state while it runs.
-pub(crate) async fn describe(topic: &Topic) -> ApiResult<Value> {
-    let info = topic.info().await?;
-    let mut value = match &info.state {
-        Some(state) => serde_json::to_value(state).unwrap_or_else(|_| json!({})),
-        None => json!({ "phase": "offline", "synced": null, "providers": [] }),
-    };
-    value["id"] = json!(info.id);
-    value["name"] = json!(info.name);
-    value["owner"] = json!(info.owner);
-    value["owned"] = json!(info.owned);
-    value["role"] = json!(info.role);
-    value["rule"] = json!(info.rule.to_string());
-    value["entries"] = json!(info.entries);
-    value["authors"] = json!(info.authors);
-    value["holes"] = json!(info.holes);
-    value["state_hash"] = json!(info.state_hash);
-    value["coverage"] = json!(info.coverage);
-    value["position"] = json!(info.end);
-    value["own_seq"] = json!(info.own_seq);
-    Ok(value)
+async fn describe(topic: &Topic) -> ApiResult<shape::Topic> {
+    Ok(shape::Topic::new(&topic.info().await?))
 }

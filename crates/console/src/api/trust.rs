@@ -4,49 +4,55 @@ use axum::{
     Json,
     extract::{Path, State},
 };
-use osier::{NodeId, Rank, Role, Topic};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use osier::{NodeId, Rank, Role};
 
 use super::{Body, resolve, topic::parse_role};
 use crate::{
     error::{ApiError, ApiResult},
     server::Shared,
+    shape::{Distrusted, Standing, Trust, Trusted, hex},
 };
 
-/// In which order and role a node is trusted.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Standing {
-    rank: Option<u16>,
-    role: Option<String>,
-}
-
+/// Whose word counts in a topic.
+#[utoipa::path(get, path = "/v1/topics/{t}/trust", tag = "trust",
+    params(("t" = String, Path, description = "A topic: its id, the start of one, or its name")),
+    responses((status = 200, body = Trust)))]
 pub(crate) async fn list(
     State(shared): State<Shared>,
     Path(named): Path<String>,
-) -> ApiResult<Json<Value>> {
+) -> ApiResult<Json<Trust>> {
     let topic = resolve::topic(&shared.osier, &named).await?;
-    let rows = rows(&topic)?;
-    Ok(Json(json!({ "topic": topic.id(), "trust": rows })))
+    let trust = topic.trust_list()?.iter().map(Trusted::new).collect();
+    let topic = hex(topic.id());
+    Ok(Json(Trust { topic, trust }))
 }
 
+/// Whether one node's word counts.
+#[utoipa::path(get, path = "/v1/topics/{t}/trust/{node}", tag = "trust",
+    params(("t" = String, Path, description = "A topic: its id, the start of one, or its name"),
+        ("node" = String, Path, description = "A node id")),
+    responses((status = 200, body = Trusted)))]
 pub(crate) async fn show(
     State(shared): State<Shared>,
     Path((named, node)): Path<(String, String)>,
-) -> ApiResult<Json<Value>> {
+) -> ApiResult<Json<Trusted>> {
     let topic = resolve::topic(&shared.osier, &named).await?;
-    let node = json!(parse_node(&node)?);
-    let found = rows(&topic)?.into_iter().find(|row| row["node"] == node);
+    let node = parse_node(&node)?;
+    let found = topic.trust_list()?.into_iter().find(|it| it.node == node);
     let absent = || ApiError::not_found("this node is not on the trust list", "PUT it there");
-    Ok(Json(found.ok_or_else(absent)?))
+    Ok(Json(Trusted::new(&found.ok_or_else(absent)?)))
 }
 
+/// Lets a node's word count.
+#[utoipa::path(put, path = "/v1/topics/{t}/trust/{node}", tag = "trust",
+    params(("t" = String, Path, description = "A topic: its id, the start of one, or its name"),
+        ("node" = String, Path, description = "A node id")),
+    request_body = Standing, responses((status = 200, body = Trusted)))]
 pub(crate) async fn add(
     State(shared): State<Shared>,
     Path((named, node)): Path<(String, String)>,
     Body(standing): Body<Standing>,
-) -> ApiResult<Json<Value>> {
+) -> ApiResult<Json<Trusted>> {
     let topic = resolve::topic(&shared.osier, &named).await?;
     let node = parse_node(&node)?;
     let rank = standing.rank.map_or(Rank::DEFAULT, Rank::new);
@@ -55,36 +61,35 @@ pub(crate) async fn add(
         None => Role::Archive,
     };
     topic.trust(node, rank, role).await?;
-    Ok(Json(
-        json!({ "node": node, "rank": rank.get(), "role": role, "trusted": true }),
-    ))
+    Ok(Json(Trusted::new(&osier::Trusted {
+        node,
+        rank: Some(rank),
+        role: Some(role),
+        source: "own",
+    })))
 }
 
+/// Does not let a node's word count any more.
+#[utoipa::path(delete, path = "/v1/topics/{t}/trust/{node}", tag = "trust",
+    params(("t" = String, Path, description = "A topic: its id, the start of one, or its name"),
+        ("node" = String, Path, description = "A node id")),
+    responses((status = 200, body = Distrusted)))]
 pub(crate) async fn remove(
     State(shared): State<Shared>,
     Path((named, node)): Path<(String, String)>,
-) -> ApiResult<Json<Value>> {
+) -> ApiResult<Json<Distrusted>> {
     let topic = resolve::topic(&shared.osier, &named).await?;
     let node = parse_node(&node)?;
     topic.distrust(node).await?;
-    Ok(Json(json!({ "node": node, "trusted": false })))
+    let node = hex(node);
+    Ok(Json(Distrusted {
+        node,
+        trusted: false,
+    }))
 }
 
 fn parse_node(node: &str) -> ApiResult<NodeId> {
     let hint = "a node id is 64 hex digits; `osier status` at that node prints it";
     node.parse()
         .map_err(|error: osier::IdTextInvalid| ApiError::bad(error.to_string(), hint))
-}
-
-fn rows(topic: &Topic) -> ApiResult<Vec<Value>> {
-    let rows = topic.trust_list()?.into_iter().map(|trusted| {
-        json!({
-            "node": trusted.node,
-            "trusted": trusted.rank.is_some(),
-            "rank": trusted.rank.map(Rank::get),
-            "role": trusted.role,
-            "source": trusted.source,
-        })
-    });
-    Ok(rows.collect())
 }

@@ -9,6 +9,9 @@ use ureq::{Agent, Body, http::Response};
 
 use super::*;
 
+mod description;
+mod page;
+
 const TOKEN: &str = "secret";
 
 struct Rig {
@@ -135,7 +138,7 @@ async fn the_token_is_needed_but_for_health() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_not_there_is_said_in_a_sentence() {
     let rig = Rig::start(|_| {}).await;
-    for (path, status) in [("/", 404), ("/nothing", 404), ("/v1/topics/x", 404)] {
+    for (path, status) in [("/page/x", 404), ("/nothing", 404), ("/v1/topics/x", 404)] {
         let mut response = rig.get(path);
         assert_eq!(response.status(), status, "{path}");
         let body: Value = response.body_mut().read_json().unwrap();
@@ -183,6 +186,20 @@ async fn entries_are_written_read_and_followed() {
     );
     let by_time = rig.json("/v1/topics/lobby/entries?order=time&limit=6");
     assert_eq!(by_time["entries"].as_array().unwrap().len(), 6);
+    let causal = rig.json("/v1/topics/lobby/entries?order=causal&limit=4");
+    let next = causal["next"].as_str().unwrap();
+    let rest = rig.json(&format!(
+        "/v1/topics/lobby/entries?order=causal&after={next}"
+    ));
+    let seqs = |page: &Value| -> Vec<u64> {
+        let entries = page["entries"].as_array().unwrap();
+        entries
+            .iter()
+            .map(|it| it["seq"].as_u64().unwrap())
+            .collect()
+    };
+    assert_eq!((seqs(&causal), seqs(&rest)), (vec![1, 2, 3, 4], vec![5, 6]));
+    assert_eq!(rig.get("/v1/topics/lobby/entries?order=odd").status(), 400);
 
     let all = rig.messages("/v1/topics/lobby/events", None, 7);
     assert_eq!(all[0].1["type"], "state");
@@ -194,6 +211,10 @@ async fn entries_are_written_read_and_followed() {
     assert_eq!(resumed[0].1["type"], "state");
     assert_eq!(resumed[1].1["entry"], all[5].1["entry"]);
     assert_eq!(resumed[2].1["entry"], all[6].1["entry"]);
+    let newest = rig.messages("/v1/topics/lobby/events?tail=2", None, 3);
+    assert_eq!(newest[1].1["entry"], all[5].1["entry"]);
+    let both = rig.get("/v1/topics/lobby/events?tail=2&from=now");
+    assert_eq!(both.status(), 400);
     rig.stop().await;
 }
 

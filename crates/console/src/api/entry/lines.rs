@@ -4,15 +4,15 @@ use axum::body::BodyDataStream;
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt;
 use osier::{EntryHash, Topic};
-use serde_json::{Value, json};
 
 use crate::{
     error::{ApiError, ApiResult},
     limit,
+    shape::{Written, hex},
 };
 
 /// Appends every line that is not empty. A failure says how many lines were durable before it.
-pub(crate) async fn append(topic: &Topic, mut body: BodyDataStream) -> ApiResult<Value> {
+pub(crate) async fn append(topic: &Topic, mut body: BodyDataStream) -> ApiResult<Written> {
     let mut writer = Writer {
         topic,
         batch: Vec::new(),
@@ -41,8 +41,11 @@ pub(crate) async fn append(topic: &Topic, mut body: BodyDataStream) -> ApiResult
         writer.add(line).await?;
     }
     writer.flush().await?;
-    let position = topic.info().await?.end;
-    Ok(json!({ "entries": writer.written, "last": writer.last, "position": position }))
+    Ok(Written::Lines {
+        entries: writer.written,
+        last: writer.last.map(hex),
+        position: topic.info().await?.end.to_string(),
+    })
 }
 
 struct Writer<'a> {

@@ -1,0 +1,77 @@
+//! `/openapi.json`: what this API answers, made from the handlers and shapes themselves.
+
+use axum::{Json, extract::State};
+use serde_json::Value;
+use utoipa::{
+    OpenApi, ToSchema,
+    openapi::{
+        self, ContentBuilder, Ref, RefOr, Response, ResponseBuilder,
+        path::Operation,
+        security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme},
+    },
+};
+
+use crate::{server::Shared, shape::Refusal};
+
+/// Name of the security scheme.
+const TOKEN: &str = "token";
+
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "Osier",
+        description = "The local API of a running node. The token is the content of the file \
+                       api.token in its data directory."
+    ),
+    components(schemas(Refusal)),
+    tags(
+        (name = "topics", description = "Topics and their state"),
+        (name = "entries", description = "Read, write and follow history"),
+        (name = "trust", description = "Whose word counts"),
+        (name = "providers", description = "Who serves, and how they did"),
+        (name = "node", description = "The node itself"),
+        (name = "health", description = "For whoever looks after it"),
+        (name = "dashboard", description = "The page, and links to it")
+    )
+)]
+struct Frame;
+
+/// This description.
+#[utoipa::path(get, path = "/openapi.json", tag = "health", security(()),
+    responses((status = 200, body = Value)))]
+pub(crate) async fn document(State(shared): State<Shared>) -> Json<Value> {
+    Json(Value::clone(&shared.description))
+}
+
+/// The whole description: title and scheme, the paths, and what every path can answer.
+pub(crate) fn describe(paths: openapi::OpenApi) -> Value {
+    let mut document = Frame::openapi();
+    document.merge(paths);
+    if let Some(components) = document.components.as_mut() {
+        let bearer = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
+        components.add_security_scheme(TOKEN, bearer);
+    }
+    document.security = Some(vec![SecurityRequirement::new(TOKEN, Vec::<String>::new())]);
+    for item in document.paths.paths.values_mut() {
+        let operations = [
+            &mut item.get,
+            &mut item.put,
+            &mut item.post,
+            &mut item.delete,
+        ];
+        operations.into_iter().flatten().for_each(can_refuse);
+    }
+    serde_json::to_value(document).unwrap_or_default()
+}
+
+/// Every other status is a refusal.
+fn can_refuse(operation: &mut Operation) {
+    let schema = Ref::from_schema_name(Refusal::name());
+    let content = ContentBuilder::new().schema(Some(schema)).build();
+    let refusal: Response = ResponseBuilder::new()
+        .description("What failed, and what to do next")
+        .content("application/json", content)
+        .build();
+    let responses = &mut operation.responses.responses;
+    responses.insert("default".to_owned(), RefOr::T(refusal));
+}

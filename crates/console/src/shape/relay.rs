@@ -1,0 +1,27 @@
+//! Figures of the relay that runs beside this API.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// What a relay is doing. The relay tells; the API passes on.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, ToSchema)]
+pub struct RelayNumbers {
+    /// Where clients connect, such as `ws://127.0.0.1:7777`.
+    pub url: String,
+    /// Clients connected now.
+    pub connections: u64,
+    /// Subscriptions open now.
+    pub subscriptions: u64,
+    /// Events stored since the start.
+    pub events_in_total: u64,
+    /// Events sent to clients since the start.
+    pub events_out_total: u64,
+    /// Events and requests refused since the start.
+    pub refused_total: u64,
+}
+
+/// The relay, if one runs.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Relay {
+    pub(crate) relay: Option<RelayNumbers>,
+}
