@@ -1,6 +1,7 @@
 //! End-to-end tests: real `osier` processes, real sockets on loopback, one module a story.
 
 mod bad_input;
+mod chat;
 mod command_line;
 mod kill;
 mod replay;

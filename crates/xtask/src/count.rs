@@ -46,6 +46,8 @@ pub(crate) enum Runner {
     Nextest,
     /// `test result: ok. 3 passed; 0 failed; 0 ignored; ...`
     Libtest,
+    /// `# pass 3`, `# fail 0`, `# cancelled 0`: node's own runner, in its TAP form
+    Node,
     /// `3 passed, 0 failed`, alone on a line
     Plain,
 }
@@ -63,6 +65,22 @@ impl Runner {
             Self::Libtest => {
                 let (_, parts) = line.strip_prefix("test result: ")?.split_once(". ")?;
                 Some(sum(parts.split("; ").take(2)))
+            }
+            Self::Node => {
+                let (word, number) = line.strip_prefix("# ")?.split_once(' ')?;
+                let number = number.parse().ok()?;
+                match word {
+                    "pass" => Some(Count {
+                        passed: number,
+                        failed: 0,
+                    }),
+                    // What was cut short or left for later has not passed.
+                    "fail" | "cancelled" | "skipped" | "todo" => Some(Count {
+                        passed: 0,
+                        failed: number,
+                    }),
+                    _ => None,
+                }
             }
             Self::Plain => {
                 let mut parts = line.split(", ");
@@ -132,6 +150,16 @@ mod tests {
             Some(count(3, 1))
         );
         assert_eq!(read("running 3 tests"), None);
+    }
+
+    #[test]
+    fn node() {
+        let read = |line| Runner::Node.read(line);
+        assert_eq!(read("# pass 9"), Some(count(9, 0)));
+        assert_eq!(read("# fail 1"), Some(count(0, 1)));
+        assert_eq!(read("# skipped 2"), Some(count(0, 2)));
+        assert_eq!(read("# tests 9"), None);
+        assert_eq!(read("# pass"), None);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `test.rs` | every test, suite by suite |
 //! | `count.rs` | what a runner's closing line says |
+//! | `browser.rs` | what the browser suite needs |
 //! | `ci.rs` | every check, cheapest first |
 //! | `format.rs` | rustfmt with the workspace's import style |
 //! | `arrows.rs` | which crate may use which |
@@ -20,6 +21,7 @@
 )]
 
 mod arrows;
+mod browser;
 mod ci;
 mod count;
 mod finding;

@@ -15,6 +15,7 @@ use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 
 use crate::{
+    browser,
     count::{Count, Runner},
     process::Cmd,
     workspace::Workspace,
@@ -42,6 +43,8 @@ pub(crate) enum Suite {
     Doc,
     /// End-to-end tests: real processes, real sockets on loopback
     It,
+    /// The dashboard and the example page in a real browser; installs what it needs
+    Browser,
     /// The simulator: fixed seeds, then seeds of this commit
     Sim,
 }
@@ -57,10 +60,17 @@ impl fmt::Display for Suite {
 
 /// One command of a suite.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Step {
-    cmd: Cmd,
+pub(crate) struct Step {
+    pub(crate) cmd: Cmd,
     /// Who prints the closing line; `None` for a command that only prepares.
-    runner: Option<Runner>,
+    pub(crate) runner: Option<Runner>,
+}
+
+impl Step {
+    /// A command that only prepares.
+    pub(crate) fn prepare(cmd: Cmd) -> Self {
+        Self { cmd, runner: None }
+    }
 }
 
 /// How one suite went.
@@ -100,7 +110,7 @@ pub(crate) fn run(workspace: &Workspace, suites: &[Suite]) -> Result<()> {
 
 fn run_suite(workspace: &Workspace, suite: Suite, nextest: bool) -> Result<Count> {
     let mut sum = Count::default();
-    for step in steps(workspace.root(), suite, nextest)? {
+    for step in steps(workspace, suite, nextest)? {
         let count = run_step(&step)?;
         sum += count;
         if step.runner.is_none() && count.failed > 0 {
@@ -151,7 +161,7 @@ fn conclude(outcomes: &[Outcome]) -> Result<()> {
     let mut sum = Count::default();
     println!();
     for Outcome { suite, count, took } in outcomes {
-        println!("suite {suite:<5} {count} in {} s", took.as_secs());
+        println!("suite {suite:<7} {count} in {} s", took.as_secs());
         sum += *count;
     }
     println!("{sum}");
@@ -170,14 +180,25 @@ fn conclude(outcomes: &[Outcome]) -> Result<()> {
 }
 
 /// The commands of a suite.
-fn steps(root: &Path, suite: Suite, nextest: bool) -> Result<Vec<Step>> {
+fn steps(workspace: &Workspace, suite: Suite, nextest: bool) -> Result<Vec<Step>> {
+    let root = workspace.root();
     Ok(match suite {
         Suite::Unit => vec![unit(root, nextest)],
         Suite::Doc => vec![Step {
             cmd: Cmd::cargo("test --workspace --doc --no-fail-fast", root),
             runner: Some(Runner::Libtest),
         }],
-        Suite::It => vec![build_osier(root), end_to_end(root, nextest)],
+        Suite::It => vec![
+            build_osier(root),
+            build_chat(root),
+            end_to_end(root, nextest),
+        ],
+        Suite::Browser => {
+            let mut steps = browser::prepare(root)?;
+            steps.push(build_osier(root));
+            steps.push(browser::tests(workspace)?);
+            steps
+        }
         Suite::Sim if env::var_os(SIM_FRESH).is_some() => {
             vec![fixed_seeds(root), fresh_seeds(root)?]
         }
@@ -214,10 +235,12 @@ fn tests(packages: &str, root: &Path, nextest: bool) -> Step {
 
 /// The end-to-end tests start the real binary, which cargo does not build for them.
 fn build_osier(root: &Path) -> Step {
-    Step {
-        cmd: Cmd::cargo("build --package osier-cli --bin osier", root),
-        runner: None,
-    }
+    Step::prepare(Cmd::cargo("build --package osier-cli --bin osier", root))
+}
+
+/// They also run the example app.
+fn build_chat(root: &Path) -> Step {
+    Step::prepare(Cmd::cargo("build --package osier --example chat", root))
 }
 
 fn fixed_seeds(root: &Path) -> Step {
