@@ -33,7 +33,7 @@ fn floor(state: &TopicState) -> Option<String> {
         .providers
         .iter()
         .find(|provider| provider.node == synced.provider)
-        .map_or("provider", |provider| provider.role.as_str());
+        .map_or("provider", |provider| called(provider.role));
     let no_archive = !state
         .providers
         .iter()
@@ -171,6 +171,15 @@ fn at(phase: &str) -> &'static str {
         "finding" => "while the difference was being found",
         "parked" => "after its word, while entries were missing",
         _ => "while it was sending",
+    }
+}
+
+/// A node in a role.
+const fn called(role: Role) -> &'static str {
+    match role {
+        Role::Archive => "archive",
+        Role::Replay => "replay node",
+        Role::Peer => "peer",
     }
 }
 

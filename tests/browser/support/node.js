@@ -40,7 +40,8 @@ export class Node {
 
   async run() {
     const before = await this.runFile();
-    const args = ["run", "--listen-p2p", "127.0.0.1:0", "--listen-api", this.address ?? "127.0.0.1:0"];
+    const api = this.address ?? "127.0.0.1:0";
+    const args = ["run", "--listen-p2p", "127.0.0.1:0", "--listen-api", api];
     this.child = spawn(binary(), ["--json", "--data-dir", this.data, ...args], {
       env: { ...process.env, NO_COLOR: "1", ...this.settings },
       stdio: ["ignore", "pipe", "ignore"],
@@ -101,6 +102,15 @@ export class Node {
 
   async untilPhase(name, phase) {
     await until(`${name} is ${phase}`, async () => (await this.topic(name)).phase === phase);
+  }
+
+  /** Holds the process still, as an overloaded machine would; `resume` lets it go on. */
+  pause() {
+    this.child.kill("SIGSTOP");
+  }
+
+  resume() {
+    this.child.kill("SIGCONT");
   }
 
   /** Ends the process without a word, as a power cut would. */

@@ -77,7 +77,9 @@ function look() {
   looking = lookOnce().finally(() => {
     looking = null;
     if (state.denied) return;
-    const moving = state.topics.some((it) => it.phase !== "synced" && it.phase !== "failed");
+    const open = (it) => it.phase !== "synced" && it.phase !== "failed";
+    const expected = named() && named() !== state.selected;
+    const moving = expected || state.topics.some(open);
     timer = setTimeout(look, again ? LOOK_MS_MIN : moving ? LOOK_MS.moving : LOOK_MS.still);
   });
 }
@@ -105,7 +107,7 @@ function show() {
   say(state.topics);
   for (const topic of state.topics) chart.note(topic, now);
   chart.forgetAllBut(new Set(state.topics.map((it) => it.id)));
-  if (!selected()) choose();
+  choose();
   view.topics(state.topics, state.selected);
   const topic = selected();
   view.at("detail").hidden = !topic;
@@ -116,10 +118,12 @@ function show() {
   document.title = `${topic.name}: ${word.badge(topic).text} - Osier`;
 }
 
-/** The topic that the address names, or the first. */
+/** The topic that the address names. */
+const named = () => /^#topic=([0-9a-f]{64})$/.exec(location.hash)?.[1];
+
+/** The topic that the address names, once it is there; otherwise the present one, or the first. */
 function choose() {
-  const named = /^#topic=([0-9a-f]{64})$/.exec(location.hash)?.[1];
-  const wanted = state.topics.find((it) => it.id === named) ?? state.topics[0];
+  const wanted = state.topics.find((it) => it.id === named()) ?? selected() ?? state.topics[0];
   if (wanted?.id === state.selected) return;
   state.selected = wanted?.id ?? null;
   state.stream?.abort();
@@ -140,7 +144,7 @@ function drawSoon() {
 function follow(topic) {
   const stream = new AbortController();
   state.stream = stream;
-  drawSoon();
+  graph.draw();
   node.follow(topic, graph.SHOWN, stream.signal, {
     message(message) {
       if (message.type === "entry") {
@@ -171,6 +175,7 @@ async function start() {
     const { node: id, version } = await node.read("/v1/node");
     view.text(view.at("node"), `node ${word.short(id)}, version ${version}`);
     view.at("node").title = id;
+    graph.own(id);
   } catch (error) {
     if (error instanceof node.Denied) return showDoor(`${word.capital(error.message)}.`);
     link("look", false);
@@ -188,7 +193,6 @@ function listen() {
   addEventListener("hashchange", () => {
     if (/^#[0-9a-f]{64}$/.test(location.hash)) return openFromAddress();
     if (!location.hash.startsWith("#topic=")) return undefined;
-    choose();
     show();
     return undefined;
   });

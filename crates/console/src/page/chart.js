@@ -6,6 +6,9 @@ import { at, make, text } from "./view.js";
 const SPAN_MS = 300000;
 const BOX = { left: 44, right: 470, top: 12, bottom: 122 };
 
+/** The chart reaches at least so high, in entries. */
+const LEAST = 10;
+
 /** Samples by topic: [time, missing], the oldest first. */
 const samples = new Map();
 
@@ -31,7 +34,7 @@ export function draw(topic, time) {
     ? `At least ${word.plural(now, "entry is", "entries are")} missing now.`
     : known(topic);
   text(at("lag-now"), words);
-  const most = Math.max(1, ...list.map(([, value]) => value));
+  const most = Math.max(LEAST, ...list.map(([, value]) => value));
   const top = nice(most);
   const x = (at) => BOX.right - ((time - at) / SPAN_MS) * (BOX.right - BOX.left);
   const y = (value) => BOX.bottom - (value / top) * (BOX.bottom - BOX.top);
@@ -78,5 +81,6 @@ function curve(list, time, x, y) {
   return [
     make("path", { d: `M${first} L${steps} L${last} Z`, class: "area" }),
     make("path", { d: `M${steps.trim().replace(" ", " L")}`, class: "curve" }),
+    make("circle", { cx: x(time), cy: y(points[points.length - 1][1]), r: 4, class: "end-dot" }),
   ];
 }

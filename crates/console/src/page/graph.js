@@ -15,9 +15,15 @@ const LEFT = 96;
 const RIGHT = 26;
 const TOP = 22;
 
+let me = "";
 let entries = [];
 let chosen = null;
 let fresh = new Set();
+
+/** This node's own id: its lane is named so. */
+export function own(id) {
+  me = id;
+}
 
 export function clear() {
   entries = [];
@@ -47,7 +53,7 @@ function layout(width) {
     x: width - RIGHT - (visible.length - 1 - index) * step,
     y: TOP + lane(entry.author) * LANE,
   }]));
-  const names = shown.map(word.short);
+  const names = shown.map((author) => (author === me ? "this node" : word.short(author)));
   if (shown.length < authors.length) names.push(`${authors.length - shown.length} others`);
   return { dots, names };
 }

@@ -57,7 +57,11 @@ export async function follow(topic, tail, signal, told) {
       const path = `/v1/topics/${topic}/events` + (last === null ? `?tail=${tail}` : "");
       const headers = last === null ? {} : { "Last-Event-ID": last };
       const answer = await ask(path, { signal, headers });
-      if (!answer.ok) throw new Error((await answer.json()).error);
+      if (!answer.ok) {
+        // The place is of a log that is gone: the topic was left and joined again.
+        if (answer.status === 400) last = null;
+        throw new Error((await answer.json()).error);
+      }
       told.state("live");
       for await (const { id, data } of messages(answer.body)) {
         told.message(JSON.parse(data));

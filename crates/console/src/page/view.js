@@ -57,9 +57,12 @@ function keyed(list, items, key, create, update) {
 
 export function topics(all, selected) {
   at("no-topics").hidden = all.length > 0;
+  const complete = all.filter((it) => word.badge(it).kind === "synced").length;
+  text(at("topics-sum"), all.length ? `${complete} of ${all.length} complete` : "");
   keyed(at("topics"), all, (it) => it.id, topicLink, (child, topic) => {
     const link = child.firstElementChild;
     const [name, badge, facts, bar] = link.children;
+    attribute(name, "title", topic.name);
     text(name, topic.name);
     showBadge(badge, word.badge(topic));
     const held = word.plural(topic.entries, "entry", "entries");
@@ -106,10 +109,9 @@ function strip(it) {
   const floor = word.floorOf(it);
   const moving = it.phase === "synced" ? null : word.progress(it);
   const part = moving ? moving.received / moving.expected : 0;
-  const [from, width] = floor ? [28, 72] : [0, it.phase === "synced" ? 100 : part * 100];
-  attribute(at("strip-hatch"), "width", String(floor ? 28 : 0));
-  attribute(at("strip-fill"), "x", String(from));
-  attribute(at("strip-fill"), "width", String(width));
+  const whole = it.phase === "synced" ? 1 : part;
+  at("strip-dropped").style.width = floor ? "28%" : "0";
+  at("strip-fill").style.width = floor ? "72%" : `${whole * 100}%`;
   attribute(element, "data-kind", word.badge(it).kind);
   text(at("strip-from"), floor ? "older: not here" : "beginning");
   const share = moving ? `${Math.floor(part * 100)} %` : "";
@@ -177,7 +179,8 @@ function providerRow(it) {
       make("code", { title: it.node }, word.short(it.node)), part("standing"), part("reach")),
     make("div", { class: "how" }, part("badge"), part("why")),
     make("div", { class: "when" }, part("session"), part("deadline"),
-      make("progress", { "aria-label": "entries received" })));
+      make("progress", { class: "left", "aria-hidden": "true" }),
+      make("progress", { class: "come", "aria-label": "entries received" })));
 }
 
 function provider(row, it, waited) {
@@ -187,11 +190,15 @@ function provider(row, it, waited) {
   text(find("reach"), it.connected ? "reachable" : "not reachable");
   attribute(find("reach"), "data-up", String(it.connected));
   showBadge(find("badge"), { kind: OUTCOMES[it.outcome] ?? "offline", text: it.outcome });
-  text(find("why"), `${word.capital(it.why)}${waited ? "; waited for" : ""}.`);
+  const counts = it.trusted ? "" : " Its word does not count here.";
+  text(find("why"), `${word.capital(it.why)}${waited ? "; waited for" : ""}.${counts}`);
   const session = it.session ? `session ${word.short(it.session)}` : "no session yet";
   countUp(find("session"), session, it.session_age_ms);
   countDown(find("deadline"), it);
-  const bar = row.querySelector("progress");
+  const left = find("left");
+  left.hidden = it.deadline_ms === null;
+  left.max = DEADLINE_MS;
+  const bar = find("come");
   bar.hidden = !(it.outcome === "streaming" && it.expected);
   if (!bar.hidden) [bar.value, bar.max] = [it.received, it.expected];
 }
@@ -202,9 +209,13 @@ function countUp(element, words, age) {
   if (age === null) text(element, words);
 }
 
+/** The longest wait for a first sign of a provider, in milliseconds; fills the bar. */
+const DEADLINE_MS = 5000;
+
 function countDown(element, it) {
+  // A time that has passed says that it may be asked, not that it will be.
   const [left, words] = it.deadline_ms !== null
-    ? [it.deadline_ms, "counts as silent in"] : [it.retry_ms, "asked again in"];
+    ? [it.deadline_ms, "counts as silent in"] : [it.retry_ms || null, "asked again in"];
   element.dataset.words = words;
   element.dataset.until = left === null ? "" : String(performance.now() + left);
   if (left === null) text(element, "");
@@ -215,7 +226,10 @@ export function tick() {
   const now = performance.now();
   for (const element of document.querySelectorAll("[data-until]")) {
     const { until, words } = element.dataset;
-    if (until) text(element, `${words} ${word.span(Number(until) - now)}`);
+    if (!until) continue;
+    const left = Math.max(0, Number(until) - now);
+    text(element, `${words} ${word.span(left)}`);
+    element.nextElementSibling.value = left;
   }
   for (const element of document.querySelectorAll("[data-since]")) {
     const { since, words } = element.dataset;

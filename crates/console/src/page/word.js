@@ -80,7 +80,9 @@ export function verdict(topic) {
   const holes = synced.dangling
     ? ` ${count(synced.dangling)} named here are held by nobody who was asked.` : "";
   const from = floor(synced);
-  if (from) return `History from ${moment(from.floor.time)} on is here: ${all}. ${topic.why}${holes}`;
+  if (from) {
+    return `History from ${moment(from.floor.time)} on is here: ${all}. ${topic.why}${holes}`;
+  }
   return `All of it is here: ${all}, back to the beginning. ${capital(by)}${agree}.${holes}`;
 }
 
@@ -101,6 +103,9 @@ const MODES = {
   ranges: "ranges are reconciled",
 };
 
+/** What the end of a session left of it, where the word alone does not say. */
+const ENDS = { unasked: "it is asked afresh", cut: "something is missing" };
+
 function reason(it) {
   const more = it.cause ?? it.reason ?? it.rule;
   const kind = it.kind.replaceAll("_", " ");
@@ -111,10 +116,13 @@ function reason(it) {
 export function event(it) {
   const who = short(it.provider);
   switch (it.type) {
+    case "state":
+      return ["", `now: ${it.phase}, ${plural(it.entries, "entry", "entries")} here`];
     case "sync_started":
       return ["", `session ${short(it.session)} with ${who}: ${MODES[it.mode] ?? it.mode}`];
     case "sync_ended":
-      return ["", `session ${short(it.session)} with ${who} ended: ${it.outcome}`];
+      return ["", `session ${short(it.session)} with ${who} ended: `
+        + (ENDS[it.outcome] ?? it.outcome)];
     case "history_synced":
       return floor(it)
         ? ["floor", `synced from ${moment(floor(it).floor.time)} on, vouched for by ${who}`]
