@@ -7,6 +7,10 @@ use crate::{error::Error, position::Position};
 
 /// One thing that a watcher is told, in order.
 #[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one lives at a time, and most are entries"
+)]
 pub enum Event {
     /// An entry, each exactly once, in the order of this node's log.
     Entry {

@@ -232,7 +232,7 @@ impl Osier {
     /// # Errors
     /// If the file cannot be written.
     pub fn new_token(&self) -> Result<String> {
-        let token = self.random_text()?;
+        let token = Self::random_text()?;
         self.inner.home.write_token(&token)?;
         Ok(token)
     }
@@ -241,7 +241,7 @@ impl Osier {
     ///
     /// # Errors
     /// If the operating system gives no randomness.
-    pub fn random_text(&self) -> Result<String> {
+    pub fn random_text() -> Result<String> {
         Ok(data_encoding::HEXLOWER.encode(&random_bytes::<32>()?))
     }
 

@@ -1,7 +1,8 @@
 //! One-time links to the dashboard: a code in the link is changed once for the token.
 //!
-//! The code follows `#`, so a browser sends it to nobody. The page sends it, keeps the token for its
-//! tab, and takes the code out of the address bar.
+//! The code follows `#`, so a browser sends it to nobody by itself. The page sends it, keeps the
+//! token for its tab, and takes the code out of the address bar. A cookie would be sent to every
+//! other port of this machine, too.
 
 use std::{
     collections::VecDeque,
@@ -49,8 +50,8 @@ impl Doors {
     }
 
     /// A new link. At the bound the oldest is not good any more.
-    pub(crate) fn link(&self, osier: &Osier) -> osier::Result<String> {
-        let text = osier.random_text()?;
+    pub(crate) fn link(&self) -> osier::Result<String> {
+        let text = Osier::random_text()?;
         let link = format!("http://{}/#{text}", self.address);
         let until = Instant::now() + Duration::from_secs(limit::LINK_LIFETIME_S);
         let mut codes = self.lock();
@@ -80,37 +81,33 @@ impl Doors {
 mod tests {
     use super::*;
 
-    async fn rig() -> (tempfile::TempDir, Osier, Doors) {
-        let dir = tempfile::tempdir().unwrap();
-        let osier = Osier::builder().data_dir(dir.path()).offline();
-        let osier = osier.open().await.unwrap();
-        let doors = Doors::new("127.0.0.1:1".parse().unwrap(), "secret");
-        (dir, osier, doors)
+    fn doors() -> Doors {
+        Doors::new("127.0.0.1:1".parse().unwrap(), "secret")
     }
 
     fn code(link: &str) -> &str {
         link.split_once("/#").unwrap().1
     }
 
-    #[tokio::test(flavor = "multi_thread")]
-    async fn a_code_opens_once() {
-        let (_dir, osier, doors) = rig().await;
-        let link = doors.link(&osier).unwrap();
+    #[test]
+    fn a_code_opens_once() {
+        let doors = doors();
+        let link = doors.link().unwrap();
         assert!(!doors.redeem("") && !doors.redeem("0"));
         assert!(doors.redeem(code(&link)));
         assert!(!doors.redeem(code(&link)));
         assert!(!format!("{doors:?}").contains("secret"));
     }
 
-    #[tokio::test(flavor = "multi_thread")]
-    async fn old_codes_and_the_oldest_of_too_many_are_not_good() {
-        let (_dir, osier, doors) = rig().await;
-        let first = doors.link(&osier).unwrap();
+    #[test]
+    fn old_codes_and_the_oldest_of_too_many_are_not_good() {
+        let doors = doors();
+        let first = doors.link().unwrap();
         for _ in 0..limit::LINKS_MAX {
-            doors.link(&osier).unwrap();
+            doors.link().unwrap();
         }
         assert!(!doors.redeem(code(&first)));
-        let link = doors.link(&osier).unwrap();
+        let link = doors.link().unwrap();
         doors.lock().back_mut().unwrap().until = Instant::now();
         assert!(!doors.redeem(code(&link)));
     }

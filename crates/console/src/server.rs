@@ -125,7 +125,6 @@ pub(crate) struct Shared {
 #[derive(Debug)]
 pub struct Console {
     address: SocketAddr,
-    osier: Osier,
     doors: Doors,
     ending: CancellationToken,
     task: JoinHandle<std::io::Result<()>>,
@@ -149,7 +148,7 @@ impl Console {
         let doors = Doors::new(address, &settings.token);
         let guard = Guard::new(&settings.token, address.port(), origins);
         let shared = Shared {
-            osier: osier.clone(),
+            osier,
             streams: Arc::new(Semaphore::new(settings.streams_max)),
             streams_max: settings.streams_max,
             metrics: Arc::default(),
@@ -165,7 +164,6 @@ impl Console {
         let task = tokio::spawn(serve.into_future());
         Ok(Self {
             address,
-            osier,
             doors,
             ending,
             task,
@@ -182,7 +180,7 @@ impl Console {
     /// # Errors
     /// If the operating system gives no randomness.
     pub fn link(&self) -> osier::Result<String> {
-        self.doors.link(&self.osier)
+        self.doors.link()
     }
 
     /// Takes no new request, ends the event streams, and lets the other requests finish.

@@ -1,6 +1,8 @@
 //! What the API answers with: one type a shape, from which the answers and their description are
 //! made, so that neither can say what the other does not.
 
+#![expect(clippy::struct_field_names, reason = "names are those of the JSON")]
+
 mod entry;
 mod event;
 mod link;

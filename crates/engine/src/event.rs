@@ -11,7 +11,7 @@ use serde::Serialize;
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum SyncEvent {
     /// The present state. Always first for a new watcher.
-    State(TopicState),
+    State(Box<TopicState>),
     /// Entries up to `upto` are in the log. A watcher shows those after the last that it showed.
     Appended {
         /// First place of this stretch.

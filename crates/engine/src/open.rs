@@ -42,7 +42,7 @@ impl Engine {
             .set(Timer::NoProvider(id), now.at.after(NO_PROVIDER_AFTER));
         if let Some(topic) = self.topics.get(&id) {
             let state = state_of(topic, self.me, &self.sessions, now.at);
-            self.emit(id, SyncEvent::State(state));
+            self.emit(id, SyncEvent::State(Box::new(state)));
         }
         self.reconsider(id, now);
     }

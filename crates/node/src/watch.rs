@@ -108,7 +108,7 @@ impl Watchers {
             return Err(NodeError::TooManyWatchers(topic));
         }
         let (queue, events) = mpsc::channel(WATCHER_EVENTS_MAX);
-        let first = (state.upto, SyncEvent::State(state));
+        let first = (state.upto, SyncEvent::State(Box::new(state)));
         queue.try_send(first).expect("a new queue has room");
         let behind = Arc::<AtomicBool>::default();
         watchers.push(Watcher {
@@ -157,7 +157,7 @@ impl Watchers {
                 let told = watcher.queue.try_send((state.upto, lagged)).is_ok()
                     && watcher
                         .queue
-                        .try_send((state.upto, SyncEvent::State(state)))
+                        .try_send((state.upto, SyncEvent::State(Box::new(state))))
                         .is_ok();
                 if told {
                     watcher.missed = 0;

@@ -1,3 +1,5 @@
+//! Every entry once, after what it names, whatever the order of arrival.
+
 use std::collections::BTreeSet;
 
 use osier_core::{
@@ -91,7 +93,9 @@ fn what_arrives_meanwhile_comes_after() {
         let (before, later) = entries.split_at(40);
         let source = MemorySource::with(1, before);
         let (first, mark) = next_page(&source, CausalMark::START, 7);
-        later.iter().for_each(|entry| source.insert(entry));
+        for entry in later {
+            source.insert(entry);
+        }
         let (rest, mark) = read_on(&source, mark, 7);
         let mut seen = BTreeSet::new();
         let first = first.entries.into_iter().map(|(_, entry)| entry);

@@ -5,7 +5,7 @@ use axum::{extract::State, http::header, response::IntoResponse};
 use crate::{
     error::ApiResult,
     metric::{self, Look},
-    server::Shared,
+    server::{RelayFigures, Shared},
 };
 
 /// Figures in the text form that Prometheus reads.
@@ -21,7 +21,7 @@ pub(crate) async fn page(State(shared): State<Shared>) -> ApiResult<impl IntoRes
         streams: shared
             .streams_max
             .saturating_sub(shared.streams.available_permits()),
-        relay: shared.relay.as_ref().map(|figures| figures.read()),
+        relay: shared.relay.as_ref().map(RelayFigures::read),
     };
     let page = shared.metrics.render(&look);
     Ok(([(header::CONTENT_TYPE, metric::TEXT)], page))

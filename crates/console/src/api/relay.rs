@@ -2,11 +2,14 @@
 
 use axum::{Json, extract::State};
 
-use crate::{server::Shared, shape::Relay};
+use crate::{
+    server::{RelayFigures, Shared},
+    shape::Relay,
+};
 
 /// What the relay is doing; null where none runs.
 #[utoipa::path(get, path = "/v1/relay", tag = "node", responses((status = 200, body = Relay)))]
 pub(crate) async fn figures(State(shared): State<Shared>) -> Json<Relay> {
-    let relay = shared.relay.as_ref().map(|figures| figures.read());
+    let relay = shared.relay.as_ref().map(RelayFigures::read);
     Json(Relay { relay })
 }

@@ -69,7 +69,7 @@ export function verdict(topic) {
   const { synced } = topic;
   const all = plural(synced.entries, "entry", "entries");
   const by = synced.session
-    ? `${short(synced.provider)} vouches for it, and every chain was checked here`
+    ? `node ${short(synced.provider)} vouches for it, and every chain was checked here`
     : "this node is the only archive, and vouches for itself";
   const agree = {
     converged: synced.convergence.with > 1

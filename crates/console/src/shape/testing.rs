@@ -80,7 +80,7 @@ pub(crate) fn every_event() -> Vec<(TopicId, Event)> {
     };
     let text = || "why".to_owned();
     let all = vec![
-        SyncEvent::State(state()),
+        SyncEvent::State(Box::new(state())),
         SyncEvent::Appended {
             from: at,
             upto: at,

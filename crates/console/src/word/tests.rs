@@ -1,3 +1,5 @@
+//! The sentences name who, what and how far.
+
 use osier::{StateHash, TopicId};
 
 use super::*;

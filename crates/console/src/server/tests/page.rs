@@ -88,10 +88,10 @@ async fn pages_of_named_origins_may_ask() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_relay_tells_of_itself() {
-    let numbers = crate::RelayNumbers {
+    let numbers = RelayNumbers {
         url: "ws://127.0.0.1:7777".to_owned(),
         connections: 2,
-        ..crate::RelayNumbers::default()
+        ..RelayNumbers::default()
     };
     let told = numbers.clone();
     let rig = Rig::start(|settings| {
