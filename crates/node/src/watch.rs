@@ -227,7 +227,8 @@ mod tests {
             SyncEvent::Lagged { missed: 10 }
         );
         let (upto, last) = events.events.try_recv().unwrap();
-        assert_eq!((upto, last), (Lsn::new(7), SyncEvent::State(state(7))));
+        let summed_up = SyncEvent::State(Box::new(state(7)));
+        assert_eq!((upto, last), (Lsn::new(7), summed_up));
         watchers.tell(topic(), Lsn::START, &caught_up);
         assert_eq!(events.events.try_recv().unwrap().1, caught_up);
     }
