@@ -70,23 +70,28 @@ const STATES = {
   },
 };
 
-/** Answers with the node's own topics, changed; a real answer keeps every field that is not. */
-async function change(page, topic) {
-  await page.unroute("**/v1/topics");
+/**
+ * From now on the page is told of the node's own topic, changed by what the returned object holds:
+ * a real answer keeps every field that is not.
+ */
+async function changing(page) {
+  const change = { topic: {} };
   await page.route("**/v1/topics", async (route) => {
     const answer = await route.fetch();
-    const body = await answer.json();
-    for (const key of Object.keys(topic)) assert.ok(key in body.topics[0], `${key} is no field`);
-    await route.fulfill({ response: answer, json: { topics: [{ ...body.topics[0], ...topic }] } });
+    const [topic] = (await answer.json()).topics;
+    for (const key of Object.keys(change.topic)) assert.ok(key in topic, `${key} is no field`);
+    await route.fulfill({ response: answer, json: { topics: [{ ...topic, ...change.topic }] } });
   });
+  return change;
 }
 
 test("every state has its badge and its reason", async (t) => {
   const node = await Node.start(t);
   const page = await open(t, browser);
+  const change = await changing(page);
   await page.goto(node.link);
   for (const [name, state] of Object.entries(STATES)) {
-    await change(page, state.topic);
+    change.topic = state.topic;
     await page.locator("#badge", { hasText: new RegExp(`^${state.badge}$`) }).waitFor();
     await page.locator("#topics .badge", { hasText: state.badge }).waitFor();
     await page.getByText(state.verdict, { exact: true }).waitFor();
@@ -106,7 +111,9 @@ test("the relay's figures are shown where one runs", async (t) => {
   const node = await Node.start(t);
   const page = await open(t, browser);
   let sent = 0;
+  let runs = true;
   await page.route("**/v1/relay", (route) => {
+    if (!runs) return route.fulfill({ json: { relay: null } });
     sent += 50;
     const relay = {
       url: "ws://127.0.0.1:7777", connections: 12, subscriptions: 34, events_in_total: sent,
@@ -118,6 +125,6 @@ test("the relay's figures are shown where one runs", async (t) => {
   const relay = page.getByRole("region", { name: "Relay" });
   await relay.getByText("ws://127.0.0.1:7777").waitFor();
   await relay.getByText(/^\d+\.\d\/s$/).first().waitFor();
-  await page.unroute("**/v1/relay");
+  runs = false;
   await relay.waitFor({ state: "hidden" });
 });

@@ -46,6 +46,8 @@ export async function open(test, browser, options = {}) {
     if (message.type() === "error" && !text.startsWith("Failed to load resource")) wrong.push(text);
   });
   test.after(async () => {
+    // An answer that is on its way when the page goes has nobody to come to.
+    await page.unrouteAll({ behavior: "ignoreErrors" });
     await context.close();
     if (wrong.length) throw new Error(`the page complains: ${wrong.join("; ")}`);
   });
