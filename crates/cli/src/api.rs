@@ -6,7 +6,7 @@ use std::{
 };
 
 use serde_json::Value;
-use ureq::{Agent, Body, http::Response};
+use ureq::{Agent, Body, RequestBuilder, http::Response, typestate::WithoutBody};
 
 use crate::{
     exit::Exit,
@@ -112,8 +112,16 @@ impl Api {
 
     /// Follows a topic from a position.
     pub(crate) fn events(&self, topic: &str, from: &str) -> Outcome<Events> {
-        let url = self.url(&format!("{}/events", topic_path(topic)));
-        let request = self.agent.get(url).query("from", from);
+        let path = format!("{}/events", topic_path(topic));
+        self.follow(self.agent.get(self.url(&path)).query("from", from))
+    }
+
+    /// Follows a stream from its present state.
+    pub(crate) fn stream(&self, path: &str) -> Outcome<Events> {
+        self.follow(self.agent.get(self.url(path)))
+    }
+
+    fn follow(&self, request: RequestBuilder<WithoutBody>) -> Outcome<Events> {
         let response = request.header("Authorization", &self.bearer).call();
         let response = response.map_err(|error| unreachable_node(&error))?;
         if response.status().is_success() {

@@ -1,5 +1,6 @@
 //! The command line. Names and meanings here are relied on by scripts.
 
+mod space;
 mod topic;
 
 use std::{net::SocketAddr, path::PathBuf};
@@ -7,7 +8,10 @@ use std::{net::SocketAddr, path::PathBuf};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
-pub(crate) use self::topic::{TopicCommand, TrustCommand};
+pub(crate) use self::{
+    space::{GrantArgs, SpaceCommand},
+    topic::{TopicCommand, TrustCommand},
+};
 
 /// A peer-to-peer node that keeps a topic's signed history and says truthfully when it has all.
 #[derive(Debug, Parser)]
@@ -93,6 +97,18 @@ pub(crate) enum Command {
     /// This node's own trust list
     #[command(subcommand)]
     Trust(TrustCommand),
+    /// Let a node's word count for everybody in a topic that this node owns
+    Grant(GrantArgs),
+    /// Take a grant back, for everybody
+    Revoke {
+        /// Topic of this node: name, id, or the start of an id
+        topic: String,
+        /// Node id, 64 hex digits
+        node: String,
+    },
+    /// Several topics as one
+    #[command(subcommand)]
+    Space(SpaceCommand),
     /// Verify the whole store: every signature, every derived table
     Check,
     /// Print a link that opens the running node's dashboard, once

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use osier_core::{TicketInvalid, TopicId};
+use osier_core::{Malformed, NodeId, TicketInvalid, TopicId};
 use osier_node::NodeError;
 use osier_store::StoreError;
 
@@ -59,6 +59,20 @@ pub enum Error {
     /// This node has no such topic.
     #[error("this node does not take part in topic {0}")]
     UnknownTopic(TopicId),
+    /// Only its owner may say this of a topic.
+    #[error("topic {topic} belongs to node {owner}, and only its owner can do this")]
+    NotOwner {
+        /// Which topic.
+        topic: TopicId,
+        /// Who owns it.
+        owner: NodeId,
+    },
+    /// The topic is not the control topic of a space that this node takes part in.
+    #[error("topic {0} is no space of this node; `space join` takes a space's ticket")]
+    NoSpace(TopicId),
+    /// A space cannot list this.
+    #[error(transparent)]
+    Manifest(#[from] Malformed),
     /// What was asked needs the network, and the node was opened without it.
     #[error("the node was opened offline, so it cannot follow a topic")]
     Offline,
@@ -108,8 +122,11 @@ impl Error {
             | Self::Offline
             | Self::PositionBeyond { .. }
             | Self::Causal(_)
+            | Self::NotOwner { .. }
+            | Self::Manifest(_)
             | Self::Node(NodeError::Command(CommandError::Invalid(_))) => Fault::Caller,
             Self::UnknownTopic(_)
+            | Self::NoSpace(_)
             | Self::Node(NodeError::Command(CommandError::UnknownTopic(_))) => Fault::Unknown,
             Self::Stopped
             | Self::Node(
@@ -152,6 +169,11 @@ impl Error {
                                 has 1 to 128 bytes"
             }
             Self::PositionBeyond { .. } => "it is of another store; begin at the start",
+            Self::NotOwner { .. } => {
+                "ask its owner, or use this node's own list: `osier trust add`"
+            }
+            Self::NoSpace(_) => "`osier space ls` lists the spaces",
+            Self::Manifest(_) => "make a second space for more topics",
             Self::Stopped => "start it again",
             _ => "",
         }

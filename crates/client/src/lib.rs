@@ -35,6 +35,8 @@
 //! | `builder` | [`Builder`]: how a node is opened |
 //! | `node` | [`Osier`]: an open node |
 //! | `topic` | [`Topic`]: write, read, follow, trust |
+//! | `owner` | what a topic's owner says: [`Topic::grant`], [`Topic::revoke`] |
+//! | `space` | [`Space`]: several topics as one |
 //! | `stream` | [`Watch`]: the stream |
 //! | `event`, `position` | [`Event`], [`Position`] |
 //! | `page`, `causal` | [`Page`]: reading history in pages |
@@ -47,9 +49,11 @@ mod error;
 mod event;
 mod home;
 mod node;
+mod owner;
 mod page;
 mod position;
 mod record;
+mod space;
 mod stream;
 mod topic;
 
@@ -61,7 +65,9 @@ pub use osier_engine::{
     BehindCause, BehindState, Convergence, DegradedReason, EntryPhase, ProviderState, SyncEvent,
     Synced, TopicPhase, TopicState,
 };
-pub use osier_policy::{Rank, Rule, RuleTextInvalid};
+pub use osier_policy::{
+    Rank, Rule, RuleTextInvalid, SpaceVerdict, TopicState as SpaceStanding, WithdrawReason,
+};
 pub use osier_proto::Mode;
 
 pub use self::{
@@ -73,6 +79,7 @@ pub use self::{
     node::{CheckReport, Osier},
     page::{Order, Page, TimeMark, TimeMarkTextInvalid},
     position::{Position, PositionTextInvalid},
+    space::{Space, SpaceEvent, SpaceMember, SpaceState, SpaceWatch},
     stream::Watch,
     topic::{Topic, TopicInfo, Trusted},
 };

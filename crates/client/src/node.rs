@@ -7,7 +7,7 @@ use std::{
 
 use osier_core::{NodeId, Role, Ticket, TopicId, TopicSecret};
 use osier_engine::Rule;
-use osier_node::{Node, NodeConfig, random_bytes};
+use osier_node::{Node, NodeConfig, is_space, mark_space, random_bytes};
 use osier_store::Store;
 use tokio::sync::OnceCell;
 
@@ -87,6 +87,12 @@ impl Osier {
             .unwrap_or_default()
     }
 
+    /// Whether it takes part in topics now; a node that was opened offline does so from its first
+    /// write on.
+    pub fn is_running(&self) -> bool {
+        self.inner.running().is_some()
+    }
+
     /// Its data directory.
     pub fn home(&self) -> &Home {
         &self.inner.home
@@ -116,9 +122,24 @@ impl Osier {
     /// # Errors
     /// If the store cannot be written.
     pub async fn join_as(&self, ticket: &Ticket, role: Role) -> Result<Topic> {
+        let marked = self.inner.store()?.topic(ticket.topic())?;
+        let space = marked.is_some_and(|record| is_space(&record));
+        self.take_part(ticket, role, space).await
+    }
+
+    /// The same, and whether the topic is the control topic of a space that is followed.
+    pub(crate) async fn take_part(
+        &self,
+        ticket: &Ticket,
+        role: Role,
+        space: bool,
+    ) -> Result<Topic> {
         let known = self.topic(ticket.topic()).ok();
         let rule = known.as_ref().map_or(Rule::default(), Topic::rule);
-        let record = record::encode(ticket, role, rule, self.inner.replay_entries);
+        let mut record = record::encode(ticket, role, rule, self.inner.replay_entries);
+        if space {
+            mark_space(&mut record)?;
+        }
         if let Some(node) = self.inner.running() {
             if known.is_some() {
                 // An open topic keeps its role and addresses until it is closed.

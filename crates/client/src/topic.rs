@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use osier_core::{Coverage, EntryHash, Kind, NodeId, Role, StateHash, Ticket, TopicId};
 use osier_engine::{Rule, TopicState};
-use osier_node::Node;
+use osier_node::{Node, is_space, mark_space};
 use osier_policy::{Rank, Standing};
 use osier_proto::{Lsn, Source};
 
@@ -21,8 +21,8 @@ use crate::{
 /// A topic that a node takes part in. Clones are the same topic.
 #[derive(Debug, Clone)]
 pub struct Topic {
-    inner: Arc<Inner>,
-    ticket: Ticket,
+    pub(crate) inner: Arc<Inner>,
+    pub(crate) ticket: Ticket,
     id: TopicId,
     role: Role,
     rule: Rule,
@@ -70,8 +70,19 @@ pub struct Trusted {
     pub rank: Option<Rank>,
     /// In which role.
     pub role: Option<Role>,
-    /// Who says so: `owner` or `own`.
+    /// Who says so: `owner`, `grant` or `own`.
     pub source: &'static str,
+}
+
+impl Trusted {
+    fn granted((node, standing): (NodeId, Standing)) -> Self {
+        Self {
+            node,
+            rank: Some(standing.rank),
+            role: Some(standing.role),
+            source: "grant",
+        }
+    }
 }
 
 impl Topic {
@@ -237,7 +248,8 @@ impl Topic {
         blocking(move || page::read(&store, id, order, limit)).await
     }
 
-    /// Whose word counts: the owner's by itself, others by this node's own list.
+    /// Whose word counts: the owner's by itself, others by the owner's grants or by this node's own
+    /// list, which speaks first.
     ///
     /// # Errors
     /// If the store cannot be read.
@@ -258,8 +270,20 @@ impl Topic {
                 source: "own",
             })
             .collect();
-        let implied = owner.node != NodeId::NOBODY && own.iter().all(|it| it.node != owner.node);
-        Ok(implied.then_some(owner).into_iter().chain(own).collect())
+        let granted = self
+            .words()?
+            .grants()
+            .map(Trusted::granted)
+            .collect::<Vec<_>>();
+        let owner = (owner.node != NodeId::NOBODY).then_some(owner);
+        // The first word on a node counts: the own list's, then the owner's.
+        let mut list = own;
+        for trusted in granted.into_iter().chain(owner) {
+            if list.iter().all(|it| it.node != trusted.node) {
+                list.push(trusted);
+            }
+        }
+        Ok(list)
     }
 
     /// Lets a node's word count in this topic. Durable when this returns.
@@ -289,8 +313,11 @@ impl Topic {
             return Ok(node.set_rule(self.id, rule).await?);
         }
         let kept = self.inner.replay_entries();
-        let record = record::encode(&self.ticket, self.role, rule, kept);
         let (store, id) = (self.inner.store()?, self.id);
+        let mut record = record::encode(&self.ticket, self.role, rule, kept);
+        if store.topic(id)?.is_some_and(|known| is_space(&known)) {
+            mark_space(&mut record)?;
+        }
         blocking(move || Ok(store.set_topic(id, &record)?)).await
     }
 }

@@ -5,6 +5,7 @@
 
 mod entry;
 mod event;
+mod grant;
 mod health;
 mod link;
 mod metric;
@@ -12,6 +13,7 @@ mod page;
 mod provider;
 mod relay;
 mod resolve;
+mod space;
 mod topic;
 mod trust;
 
@@ -52,6 +54,11 @@ pub(crate) fn guarded() -> OpenApiRouter<Shared> {
         .routes(routes!(event::stream))
         .routes(routes!(trust::list))
         .routes(routes!(trust::add, trust::show, trust::remove))
+        .routes(routes!(grant::add, grant::remove))
+        .routes(routes!(space::list, space::add))
+        .routes(routes!(space::show))
+        .routes(routes!(space::put, space::remove))
+        .routes(routes!(space::stream))
         .routes(routes!(provider::providers))
         .routes(routes!(provider::sessions))
 }

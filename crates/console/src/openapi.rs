@@ -28,6 +28,7 @@ const TOKEN: &str = "token";
         (name = "topics", description = "Topics and their state"),
         (name = "entries", description = "Read, write and follow history"),
         (name = "trust", description = "Whose word counts"),
+        (name = "spaces", description = "Several topics as one"),
         (name = "providers", description = "Who serves, and how they did"),
         (name = "node", description = "The node itself"),
         (name = "health", description = "For whoever looks after it"),

@@ -9,6 +9,7 @@ mod link;
 mod node;
 mod provider;
 mod relay;
+mod space;
 #[cfg(test)]
 pub(crate) mod testing;
 mod topic;
@@ -27,6 +28,7 @@ pub(crate) use self::{
     node::{Backup, BackupMade, CheckReport, Node},
     provider::{Provider, ProviderOf, Providers, Sessions},
     relay::Relay,
+    space::{AddSpace, Listed, Space, SpaceMessage, Spaces},
     topic::{AddTopic, Left, SetRule, TicketOf, Topic, Topics},
     trust::{Distrusted, Standing, Trust, Trusted},
 };

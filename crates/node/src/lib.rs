@@ -41,5 +41,5 @@ pub use error::NodeError;
 pub use handle::Node;
 pub use limit::WATCHER_EVENTS_MAX;
 pub use metric::NodeMetrics;
-pub use topic::{topic_record, topic_ticket};
+pub use topic::{is_space, mark_space, topic_record, topic_ticket};
 pub use watch::EventStream;

@@ -13,6 +13,9 @@ const DISTRUSTED: u32 = u32::MAX;
 /// Starts the settings of a topic's record: their version.
 const SETTINGS: &str = "1 ";
 
+/// Ends the settings of a space's control topic.
+const SPACE: &str = " space";
+
 /// The record of a topic, as [`crate::Node::open`] takes it: ticket and completion rule in their
 /// text forms.
 pub fn topic_record(ticket: &Ticket, role: Role, retention: Retention, rule: Rule) -> TopicRecord {
@@ -20,8 +23,23 @@ pub fn topic_record(ticket: &Ticket, role: Role, retention: Retention, rule: Rul
         ticket: ticket.to_string().into_bytes(),
         role,
         retention,
-        policy: settings(rule),
+        policy: settings(rule, false),
     }
+}
+
+/// Marks a topic as the control topic of a space that this node takes part in: it follows the
+/// owner's manifest. Whoever owns a topic cannot make others join more than they asked for.
+///
+/// # Errors
+/// If the record was not made by [`topic_record`].
+pub fn mark_space(record: &mut TopicRecord) -> Result<(), NodeError> {
+    record.policy = settings(rule_of(record)?, true);
+    Ok(())
+}
+
+/// Whether a record is marked so.
+pub fn is_space(record: &TopicRecord) -> bool {
+    read_settings(record).is_some_and(|(_, space)| space)
 }
 
 /// The ticket of a topic that the store knows, with its secret: whoever reads it can join.
@@ -33,14 +51,23 @@ pub fn topic_ticket(record: &TopicRecord) -> Result<Ticket, NodeError> {
     text.parse().map_err(damaged)
 }
 
-fn settings(rule: Rule) -> Vec<u8> {
-    format!("{SETTINGS}{rule}").into_bytes()
+fn settings(rule: Rule, space: bool) -> Vec<u8> {
+    let space = if space { SPACE } else { "" };
+    format!("{SETTINGS}{rule}{space}").into_bytes()
+}
+
+/// The rule, and whether the topic is a space's.
+fn read_settings(record: &TopicRecord) -> Option<(Rule, bool)> {
+    let text = std::str::from_utf8(&record.policy).ok()?;
+    let text = text.strip_prefix(SETTINGS)?;
+    let rule = text.strip_suffix(SPACE);
+    Some((rule.unwrap_or(text).parse().ok()?, rule.is_some()))
 }
 
 fn rule_of(record: &TopicRecord) -> Result<Rule, NodeError> {
-    let text = std::str::from_utf8(&record.policy).ok();
-    let rule = text.and_then(|text| text.strip_prefix(SETTINGS));
-    rule.and_then(|rule| rule.parse().ok())
+    let settings = read_settings(record);
+    settings
+        .map(|(rule, _)| rule)
         .ok_or_else(|| damaged("its settings are of a newer osier"))
 }
 
@@ -78,7 +105,7 @@ pub(crate) fn keep_rule(store: &Store, topic: TopicId, rule: Rule) -> Result<(),
     let Some(mut record) = known else {
         return Ok(());
     };
-    record.policy = settings(rule);
+    record.policy = settings(rule, is_space(&record));
     store
         .set_topic(topic, &record)
         .map_err(failed("keeping a topic's rule"))

@@ -52,6 +52,9 @@ async fn serve_opened(context: &Context, osier: &Osier, first_start: bool) -> Ou
     if first_start && osier.topics().map_err(failed)?.is_empty() {
         osier.create_topic(FIRST_TOPIC).await.map_err(failed)?;
     }
+    for space in osier.spaces().map_err(failed)? {
+        space.follow().await.map_err(failed)?;
+    }
     let token = osier.new_token().map_err(failed)?;
     let console = start_console(context, osier, token).await?;
     let p2p = first_address(osier);

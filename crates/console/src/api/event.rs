@@ -64,16 +64,21 @@ pub(crate) async fn stream(
         .get("last-event-id")
         .and_then(|value| value.to_str().ok());
     let from = position(&topic, last, &from).await?;
-    let permit = shared.streams.clone().try_acquire_owned().map_err(|_| {
-        let error = "too many event streams are open";
-        let hint = "close one, or raise limits.streams_max in osier.toml";
-        ApiError::new(StatusCode::SERVICE_UNAVAILABLE, error, hint)
-    })?;
+    let permit = stream_permit(&shared)?;
     let watch = topic.watch(from).await?;
     let ending = shared.ending.clone().cancelled_owned();
     let messages = messages(topic.id(), watch, permit).take_until(ending);
     let keep_alive = KeepAlive::new().interval(Duration::from_secs(limit::KEEP_ALIVE_S));
     Ok(Sse::new(messages).keep_alive(keep_alive).into_response())
+}
+
+/// Leave to hold one more event stream open.
+pub(super) fn stream_permit(shared: &Shared) -> ApiResult<OwnedSemaphorePermit> {
+    shared.streams.clone().try_acquire_owned().map_err(|_| {
+        let error = "too many event streams are open";
+        let hint = "close one, or raise limits.streams_max in osier.toml";
+        ApiError::new(StatusCode::SERVICE_UNAVAILABLE, error, hint)
+    })
 }
 
 /// Where the stream begins; the start when nothing is said.

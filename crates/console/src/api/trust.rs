@@ -88,7 +88,7 @@ pub(crate) async fn remove(
     }))
 }
 
-fn parse_node(node: &str) -> ApiResult<NodeId> {
+pub(super) fn parse_node(node: &str) -> ApiResult<NodeId> {
     let hint = "a node id is 64 hex digits; `osier status` at that node prints it";
     node.parse()
         .map_err(|error: osier::IdTextInvalid| ApiError::bad(error.to_string(), hint))

@@ -67,6 +67,38 @@ const SAMPLES: &[(&str, &str, &str, Option<&str>)] = &[
         "/v1/topics/lobby/trust",
         None,
     ),
+    (
+        "put",
+        "/v1/topics/{t}/grants/{node}",
+        "/v1/topics/lobby/grants/{node}",
+        Some(r#"{"rank": 7}"#),
+    ),
+    (
+        "delete",
+        "/v1/topics/{t}/grants/{node}",
+        "/v1/topics/lobby/grants/{node}",
+        None,
+    ),
+    (
+        "post",
+        "/v1/spaces",
+        "/v1/spaces",
+        Some(r#"{"name": "team"}"#),
+    ),
+    (
+        "put",
+        "/v1/spaces/{s}/topics/{t}",
+        "/v1/spaces/team/topics/lobby",
+        Some("{}"),
+    ),
+    ("get", "/v1/spaces", "/v1/spaces", None),
+    ("get", "/v1/spaces/{s}", "/v1/spaces/team", None),
+    (
+        "delete",
+        "/v1/spaces/{s}/topics/{t}",
+        "/v1/spaces/team/topics/lobby",
+        None,
+    ),
     ("get", "/v1/providers", "/v1/providers", None),
     ("get", "/v1/sessions", "/v1/sessions", None),
     (
@@ -81,6 +113,7 @@ const SAMPLES: &[(&str, &str, &str, Option<&str>)] = &[
 /// Operations that need more than a fixed request; a test of its own sends it.
 const APART: &[(&str, &str)] = &[
     ("get", "/v1/topics/{t}/events"),
+    ("get", "/v1/spaces/{s}/events"),
     ("post", "/v1/links/use"),
     ("post", "/v1/backup"),
 ];
