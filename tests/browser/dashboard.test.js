@@ -1,6 +1,7 @@
 // The dashboard as a person meets it: what it shows, and that it does not say more than is true.
 
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
 
 import { launch, open } from "./support/browser.js";
@@ -232,4 +233,35 @@ test("both themes, small screens, and names for whoever listens", async (t) => {
     await page.getByRole("heading", { name }).waitFor();
   }
   assert.equal(await page.locator("svg[role=img]:not([aria-label])").count(), 0);
+});
+
+/** Axe, a checker of accessibility rules, contrast among them. */
+const AXE = new URL("./node_modules/axe-core/axe.min.js", import.meta.url);
+
+test("no rule of accessibility is broken in either theme", async (t) => {
+  const archive = await Node.start(t);
+  await archive.newTopic("news");
+  await archive.publish("news", lines(30));
+  const node = await Node.start(t);
+  await node.osier("topic", "join", await archive.ticket("news"));
+  await node.untilPhase("news", "synced");
+  const { id } = await node.topic("news");
+  const check = async (page) => {
+    await page.evaluate(await readFile(AXE, "utf8"));
+    const { violations, passes } = await page.evaluate(() => window.axe.run());
+    assert.ok(passes.length > 10, "hardly a rule applied");
+    return violations.map((it) => `${it.id}: ${it.nodes.map((node) => node.html).join(" ")}`);
+  };
+  for (const colorScheme of ["light", "dark"]) {
+    const page = await open(t, browser, { colorScheme });
+    await page.goto(node.base);
+    await page.getByRole("heading", { name: "This page needs a link" }).waitFor();
+    assert.deepEqual(await check(page), [], `the door, ${colorScheme}`);
+    await page.goto(await node.osier("dashboard"));
+    await untilBadge(page, "synced");
+    await page.evaluate((id) => { location.hash = `topic=${id}`; }, id);
+    await page.getByText("All of it is here: 30 entries").waitFor();
+    await page.locator("#graph circle").first().waitFor();
+    assert.deepEqual(await check(page), [], `the board, ${colorScheme}`);
+  }
 });

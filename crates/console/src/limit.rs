@@ -4,6 +4,10 @@
 /// Over it: refused with status 413.
 pub const REQUEST_BYTES_MAX: usize = 16 * 1024 * 1024;
 
+/// Bytes of a request that needs no token: a code in JSON has room many times over, and nobody else
+/// makes the node hold more. Over it: refused with status 413.
+pub const OPEN_REQUEST_BYTES_MAX: usize = 4096;
+
 /// Event streams served at once unless set otherwise: each holds a page of entries.
 /// Over it: refused with status 503.
 pub const STREAMS_MAX: usize = 64;

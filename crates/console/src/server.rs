@@ -200,6 +200,7 @@ fn router(mut shared: Shared, guard: Guard, settings: &Settings) -> Router {
     let guarded = guarded
         .layer(DefaultBodyLimit::max(settings.request_bytes_max))
         .layer(middleware::from_fn_with_state(guard.clone(), auth::token));
+    let open = open.layer(DefaultBodyLimit::max(limit::OPEN_REQUEST_BYTES_MAX));
     open.merge(guarded)
         .fallback(api::nothing_here)
         .method_not_allowed_fallback(api::wrong_method)

@@ -29,7 +29,7 @@ export function forgetAllBut(ids) {
 
 export function draw(topic, time) {
   const list = samples.get(topic.id) ?? [];
-  const now = list.length ? list[list.length - 1][1] : 0;
+  const now = list.at(-1)?.[1] ?? 0;
   const words = now
     ? `At least ${word.plural(now, "entry is", "entries are")} missing now.`
     : known(topic);
@@ -40,7 +40,7 @@ export function draw(topic, time) {
   const y = (value) => BOX.bottom - (value / top) * (BOX.bottom - BOX.top);
   const chart = at("lag");
   chart.setAttribute("aria-label", `Missing entries in the last five minutes. ${words}`);
-  chart.replaceChildren(...grid(top, y), ...curve(list, time, x, y));
+  chart.replaceChildren(...grid(top, y), ...curves(list, time, x, y));
 }
 
 const known = (topic) =>
@@ -68,8 +68,28 @@ function short(value) {
   return value >= 1e4 ? `${value / 1e3}k` : String(value);
 }
 
+/** A curve for each stretch in which it is known how many are missing. */
+function curves(list, time, x, y) {
+  const stretches = [];
+  let open = null;
+  for (const [at, value] of list) {
+    if (value === null) {
+      if (open) open.end = at;
+      open = null;
+    } else if (open) {
+      open.list.push([at, value]);
+    } else {
+      open = { list: [[at, value]], end: time };
+      stretches.push(open);
+    }
+  }
+  const drawn = stretches.flatMap((it) => curve(it.list, it.end, x, y));
+  if (open) drawn.push(make("circle", { cx: x(time), cy: y(open.list.at(-1)[1]), r: 4,
+    class: "end-dot" }));
+  return drawn;
+}
+
 function curve(list, time, x, y) {
-  if (!list.length) return [];
   const inside = ([at, value]) => `${Math.max(BOX.left, x(at)).toFixed(1)},${y(value).toFixed(1)}`;
   const points = [...list, [time, list[list.length - 1][1]]];
   const steps = points.map((point, index) => {
@@ -81,6 +101,5 @@ function curve(list, time, x, y) {
   return [
     make("path", { d: `M${first} L${steps} L${last} Z`, class: "area" }),
     make("path", { d: `M${steps.trim().replace(" ", " L")}`, class: "curve" }),
-    make("circle", { cx: x(time), cy: y(points[points.length - 1][1]), r: 4, class: "end-dot" }),
   ];
 }

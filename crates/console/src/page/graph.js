@@ -41,12 +41,12 @@ export function add({ entry, phase }) {
 
 /** Authors in order of their last entry, the lane of each, and the dots by hash. */
 function layout(width) {
-  const authors = [...new Set(entries.map((it) => it.author).reverse())];
-  const shown = authors.length > LANES ? authors.slice(0, LANES - 1) : authors;
-  const lane = (author) => (shown.includes(author) ? shown.indexOf(author) : shown.length);
   const step = Math.max(STEP_MIN, (width - LEFT - RIGHT) / Math.max(1, SHOWN - 1));
   const room = Math.floor((width - LEFT - RIGHT) / step) + 1;
   const visible = entries.slice(-room);
+  const authors = [...new Set(visible.map((it) => it.author).reverse())];
+  const shown = authors.length > LANES ? authors.slice(0, LANES - 1) : authors;
+  const lane = (author) => (shown.includes(author) ? shown.indexOf(author) : shown.length);
   const dots = new Map(visible.map((entry, index) => [entry.hash, {
     entry,
     lane: lane(entry.author),
@@ -60,6 +60,7 @@ function layout(width) {
 
 export function draw() {
   const graph = at("graph");
+  graph.toggleAttribute("hidden", entries.length === 0);
   const width = Math.max(280, graph.clientWidth || 900);
   const { dots, names } = layout(width);
   if (chosen && !dots.has(chosen)) chosen = null;
@@ -76,6 +77,8 @@ export function draw() {
   );
   fresh = new Set();
   describe(dots.get(chosen));
+  at("graph-help").hidden = dots.size === 0;
+  at("graph-none").hidden = dots.size > 0;
 }
 
 function laneOf(name, lane, width) {

@@ -57,10 +57,12 @@ export function progress(topic) {
   return { received: Math.min(best.received, best.expected), expected: best.expected };
 }
 
-/** Entries known to be missing. */
+/** Entries known to be missing; null when nobody can tell how many are. */
 export function missing(topic) {
+  if (topic.phase === "synced") return 0;
   const now = progress(topic);
-  return Math.max(now ? now.expected - now.received : 0, topic.behind?.lag_entries ?? 0);
+  const least = Math.max(now ? now.expected - now.received : 0, topic.behind?.lag_entries ?? 0);
+  return least || null;
 }
 
 /** One sentence on how complete history is. */

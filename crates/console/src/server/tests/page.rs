@@ -15,6 +15,7 @@ async fn a_link_gives_the_token_once() {
         (answer.status().as_u16(), body)
     };
     assert_eq!(redeem("0").0, 401);
+    assert_eq!(redeem(&"0".repeat(5000)).0, 413);
     assert_eq!(redeem(code), (200, json!({ "token": TOKEN })));
     assert_eq!(redeem(code).0, 401);
     let (status, made) = rig.post("/v1/links", "application/json", b"{}");
