@@ -53,19 +53,34 @@ pub(crate) fn describe(paths: openapi::OpenApi) -> Value {
         components.add_security_scheme(TOKEN, bearer);
     }
     document.security = Some(vec![SecurityRequirement::new(TOKEN, Vec::<String>::new())]);
-    for item in document.paths.paths.values_mut() {
+    for (path, item) in &mut document.paths.paths {
         let operations = [
-            &mut item.get,
-            &mut item.put,
-            &mut item.post,
-            &mut item.delete,
+            ("get", &mut item.get),
+            ("put", &mut item.put),
+            ("post", &mut item.post),
+            ("delete", &mut item.delete),
         ];
-        operations.into_iter().flatten().for_each(can_refuse);
+        for (method, operation) in operations {
+            if let Some(operation) = operation {
+                operation.operation_id = Some(name(method, path));
+                can_refuse(operation);
+            }
+        }
     }
     serde_json::to_value(document).unwrap_or_default()
 }
 
-/// Every other status is a refusal.
+/// A name for an operation that no other has: `get_topics_t_trust`.
+fn name(method: &str, path: &str) -> String {
+    let words = path.split(|c: char| !c.is_ascii_alphanumeric());
+    let words = words.filter(|word| !word.is_empty() && *word != "v1");
+    std::iter::once(method)
+        .chain(words)
+        .collect::<Vec<_>>()
+        .join("_")
+}
+
+/// Every other status is a refusal, and every answer says what it is.
 fn can_refuse(operation: &mut Operation) {
     let schema = Ref::from_schema_name(Refusal::name());
     let content = ContentBuilder::new().schema(Some(schema)).build();
@@ -74,5 +89,13 @@ fn can_refuse(operation: &mut Operation) {
         .content("application/json", content)
         .build();
     let responses = &mut operation.responses.responses;
+    for (status, response) in responses.iter_mut() {
+        if let RefOr::T(response) = response
+            && response.description.is_empty()
+        {
+            let words = if status == "201" { "Made" } else { "Done" };
+            words.clone_into(&mut response.description);
+        }
+    }
     responses.insert("default".to_owned(), RefOr::T(refusal));
 }

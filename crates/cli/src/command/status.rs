@@ -88,6 +88,9 @@ pub(super) fn describe(context: &Context, topic: &Value) -> String {
     if topic["synced"].is_object() {
         lines.push(("synced", text::synced(&topic["synced"])));
     }
+    if let Some(why) = topic["why"].as_str() {
+        lines.push(("why", why.to_owned()));
+    }
     let lines: Vec<String> = lines
         .into_iter()
         .map(|(name, value)| format!("{name:<8} {value}"))

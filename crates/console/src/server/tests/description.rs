@@ -309,6 +309,29 @@ async fn messages_of_a_stream_are_described() {
     rig.stop().await;
 }
 
+/// Programs that are made from the description call each operation by its name.
+#[tokio::test(flavor = "multi_thread")]
+async fn every_operation_has_a_name_of_its_own() {
+    let rig = Rig::start(|_| {}).await;
+    let description = Description::of(&rig);
+    let operations = description.operations();
+    let name = |(method, path): &(String, String)| {
+        let id = &description.operation(method, path)["operationId"];
+        id.as_str().unwrap().to_owned()
+    };
+    let names: BTreeSet<String> = operations.iter().map(name).collect();
+    assert_eq!(names.len(), operations.len(), "{names:?}");
+    assert!(names.contains("put_topics_t_trust_node"), "{names:?}");
+    for (method, path) in &operations {
+        let responses = &description.operation(method, path)["responses"];
+        for (status, response) in responses.as_object().unwrap() {
+            let said = response["description"].as_str().unwrap_or_default();
+            assert!(!said.is_empty(), "{method} {path} {status} says nothing");
+        }
+    }
+    rig.stop().await;
+}
+
 /// A route that is added by hand is in no description.
 #[test]
 fn every_route_describes_itself() {
