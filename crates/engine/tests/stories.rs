@@ -243,6 +243,66 @@ fn a_provider_that_never_answers_is_degraded_at_its_deadline() {
     );
 }
 
+/// Whoever looks must see which provider, which outcome, which deadline.
+#[test]
+fn the_state_says_whom_a_topic_waits_for_and_until_when() {
+    let mut desk = Desk::open(2, 0, Role::Peer);
+    let look = |desk: &Desk| {
+        let state = desk.engine.state(desk.topic, desk.clock());
+        let state = state.expect("the topic is open");
+        let [provider] = &state.providers[..] else {
+            panic!("the owner alone is known: {state:?}");
+        };
+        (provider.clone(), state)
+    };
+    desk.pass(1_200);
+    let (owner, state) = look(&desk);
+    assert_eq!(state.waiting, [node(0)]);
+    assert_eq!(state.search_ms, None, "it waits for somebody");
+    assert_eq!(owner.outcome, "streaming");
+    assert_eq!(owner.session_age_ms, Some(1_200));
+    assert_eq!(owner.deadline_ms, Some(3_800));
+    assert_eq!(owner.retry_ms, None);
+    let asked = desk.outputs.iter().find_map(|output| match output {
+        Output::OpenSession(open) => Some(open.key),
+        _ => None,
+    });
+    desk.pass(3_900);
+    let (owner, state) = look(&desk);
+    assert_eq!(state.phase, TopicPhase::Failed);
+    assert!(state.waiting.is_empty() && state.search_ms.is_none());
+    assert_eq!((owner.outcome, owner.deadline_ms), ("silent", None));
+    desk.give(Input::Session {
+        key: asked.expect("the owner was asked"),
+        event: SessionEvent::ClientEnded(osier_proto::ClientEnd::Lost),
+    });
+    let (owner, _) = look(&desk);
+    assert!(
+        owner.retry_ms.is_some_and(|ms| ms > 0 && ms <= 500),
+        "{owner:?}"
+    );
+}
+
+#[test]
+fn with_nobody_to_ask_the_search_runs_down() {
+    let mut desk = Desk::open(2, 0, Role::Peer);
+    let key = desk.outputs.iter().find_map(|output| match output {
+        Output::OpenSession(open) => Some(open.key),
+        _ => None,
+    });
+    let cause = "no address is known".to_owned();
+    desk.give(Input::Session {
+        key: key.expect("the owner is asked at once"),
+        event: SessionEvent::Unreachable { cause },
+    });
+    desk.pass(2_000);
+    let state = desk.engine.state(desk.topic, desk.clock());
+    let state = state.expect("the topic is open");
+    assert_eq!(state.phase, TopicPhase::Syncing);
+    assert!(state.waiting.is_empty(), "{state:?}");
+    assert_eq!(state.search_ms, Some(3_000));
+}
+
 #[test]
 fn a_write_is_answered_and_gossiped_only_when_durable() {
     let mut desk = Desk::open(1, 1, Role::Archive);
