@@ -146,6 +146,26 @@ test("nobody to vouch is failed, with the reason", async (t) => {
   await why.filter({ hasText: archive.id.slice(0, 8) }).waitFor();
 });
 
+test("synced does not outlive the link to who vouched", async (t) => {
+  const archive = await Node.start(t);
+  const ticket = await archive.newTopic("news");
+  await archive.publish("news", lines(5));
+  const joiner = await Node.start(t);
+  await joiner.osier("topic", "join", ticket);
+  await joiner.untilPhase("news", "synced");
+  const page = await open(t, browser);
+  await page.goto(joiner.link);
+  await page.locator("#topics a", { hasText: "news" }).click();
+  await page.getByText("All of it is here: 5 entries").waitFor();
+  await archive.end();
+  await untilBadge(page, "behind");
+  await page.locator("#verdict", { hasText: "the link to who vouched for it was lost" }).waitFor();
+  await untilBadge(page, "failed");
+  await archive.run();
+  await untilBadge(page, "synced");
+  await page.locator("#told", { hasText: "caught up" }).waitFor();
+});
+
 test("a stream that breaks is taken up where it was", async (t) => {
   const node = await Node.start(t);
   await node.publish("lobby", lines(5, "before"));

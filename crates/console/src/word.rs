@@ -136,12 +136,17 @@ fn failed(state: &TopicState) -> String {
     if trusted.is_empty() {
         return "No trusted provider is known, so nobody can vouch for this history.".to_owned();
     }
-    let each = trusted
-        .iter()
-        .map(|it| format!("{} {}: {}", it.role, name(it.node), provider(it)));
+    let each = trusted.iter().map(|it| {
+        format!(
+            "the {} {}: {}",
+            called(it.role),
+            name(it.node),
+            provider(it)
+        )
+    });
     let each: Vec<String> = each.collect();
     format!(
-        "No trusted provider could complete it. {}.",
+        "No trusted provider could complete it: {}.",
         each.join("; ")
     )
 }

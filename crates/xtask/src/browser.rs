@@ -45,7 +45,7 @@ pub(crate) fn prepare(root: &Path) -> Result<Vec<Step>> {
     if !has_chromium(&folder) {
         missing.extend(CHROMIUM_PACKAGES);
     }
-    let mut steps = install(&missing, root)?;
+    let mut steps = install(&missing, root, can_install(root))?;
     let words = ["ci", "--no-audit", "--no-fund", "--ignore-scripts"];
     steps.push(Step::prepare(Cmd::new("npm", &folder).args(words)));
     Ok(steps)
@@ -83,13 +83,18 @@ fn has_chromium(folder: &Path) -> bool {
     env::var_os(CHROMIUM_SET).is_some() || CHROMIUM.iter().any(|name| works(name, folder))
 }
 
-fn install(missing: &[&str], root: &Path) -> Result<Vec<Step>> {
+/// Whether this is root on a Debian.
+fn can_install(root: &Path) -> bool {
+    let id = Cmd::new("id", root).args(["-u"]).output();
+    let is_root = id.is_ok_and(|id| id.trim() == "0");
+    is_root && Cmd::new("apt-get", root).args(["--version"]).works()
+}
+
+fn install(missing: &[&str], root: &Path, can_install: bool) -> Result<Vec<Step>> {
     if missing.is_empty() {
         return Ok(Vec::new());
     }
-    let is_root = Cmd::new("id", root).args(["-u"]).output();
-    let is_root = is_root.is_ok_and(|id| id.trim() == "0");
-    if !is_root || !Cmd::new("apt-get", root).args(["--version"]).works() {
+    if !can_install {
         bail!(
             "the browser suite lacks {}; install them (Node.js 20.11 or newer), or name a Chromium \
              with {CHROMIUM_SET}",
@@ -111,7 +116,24 @@ mod tests {
 
     #[test]
     fn nothing_missing_is_nothing_to_install() {
-        assert_eq!(install(&[], Path::new(".")).unwrap(), []);
+        assert_eq!(install(&[], Path::new("."), false).unwrap(), []);
+    }
+
+    #[test]
+    fn what_is_missing_is_installed_or_named() {
+        let steps = install(CHROMIUM_PACKAGES, Path::new("."), true).unwrap();
+        let shown: Vec<String> = steps.iter().map(|step| step.cmd.to_string()).collect();
+        assert_eq!(shown[0], "apt-get update -qq");
+        assert!(
+            shown[1].ends_with("--no-install-recommends chromium fonts-dejavu-core"),
+            "{shown:?}"
+        );
+        let refused = install(CHROMIUM_PACKAGES, Path::new("."), false).unwrap_err();
+        let said = refused.to_string();
+        assert!(
+            said.contains("chromium") && said.contains(CHROMIUM_SET),
+            "{said}"
+        );
     }
 
     #[test]

@@ -15,6 +15,9 @@ const LOOK_MS = { moving: 500, still: 2000 };
 /** Least time between two looks, however many events come. Milliseconds. */
 const LOOK_MS_MIN = 120;
 
+/** After a look, so many times as long as it took. */
+const REST = 4;
+
 /** Between two drawings of the graph while entries stream in. Milliseconds. */
 const DRAW_MS = 150;
 
@@ -74,17 +77,20 @@ function look() {
   }
   clearTimeout(timer);
   again = false;
-  looking = lookOnce().finally(() => {
+  looking = lookOnce().then((took) => {
     looking = null;
     if (state.denied) return;
     const open = (it) => it.phase !== "synced" && it.phase !== "failed";
     const expected = named() && named() !== state.selected;
     const moving = expected || state.topics.some(open);
-    timer = setTimeout(look, again ? LOOK_MS_MIN : moving ? LOOK_MS.moving : LOOK_MS.still);
+    const soon = again ? LOOK_MS_MIN : moving ? LOOK_MS.moving : LOOK_MS.still;
+    // A node with a thousand topics is not kept busy with being looked at.
+    timer = setTimeout(look, Math.max(soon, took * REST));
   });
 }
 
 async function lookOnce() {
+  const begun = performance.now();
   try {
     const { topics } = await node.read("/v1/topics");
     const { relay } = await node.read("/v1/relay");
@@ -96,6 +102,7 @@ async function lookOnce() {
     if (error instanceof node.Denied) showDoor("The node was started anew. Print another link.");
     else link("look", false);
   }
+  return performance.now() - begun;
 }
 
 function selected() {
