@@ -30,7 +30,7 @@ pub(crate) fn rule_v(entries: &[Verified<Entry>]) -> f64 {
         .into_iter()
         .map(|wire| SignedEntry::parse(wire).expect("our own entries parse"))
         .collect();
-    let judged = authenticate(parsed, &mut KeyCache::new(), &|_| None);
+    let judged = authenticate(parsed, &mut KeyCache::new(), &|_, _| false);
     assert_eq!(
         judged.verified.len(),
         count,

@@ -24,14 +24,14 @@ pub struct Authenticity {
 
 /// Judges a batch by rule V.
 ///
-/// `linked_by` says which author's stored, authentic entry names a hash as its `prev`: such an
-/// entry needs no signature of its own if it claims that author. Strangers may name the same hash,
-/// so it must answer with the author that the entry claims whenever an entry of that author does:
-/// otherwise a stranger's link hides an honest one, and nodes disagree for ever.
+/// `linked_by` says whether a stored, authentic entry of this author names this hash as its `prev`:
+/// such an entry needs no signature of its own if it claims that author. It is asked by author,
+/// because strangers may name the same hash: their link must not hide an honest one, or nodes
+/// disagree for ever.
 pub fn authenticate(
     batch: Vec<SignedEntry>,
     keys: &mut KeyCache,
-    linked_by: &dyn Fn(&EntryHash) -> Option<NodeId>,
+    linked_by: &dyn Fn(&EntryHash, &NodeId) -> bool,
 ) -> Authenticity {
     let mut judged = judge(&batch, keys, linked_by).into_iter();
     let mut result = Authenticity::default();
@@ -50,7 +50,7 @@ pub fn authenticate(
 fn judge(
     batch: &[SignedEntry],
     keys: &mut KeyCache,
-    linked_by: &dyn Fn(&EntryHash) -> Option<NodeId>,
+    linked_by: &dyn Fn(&EntryHash, &NodeId) -> bool,
 ) -> Vec<bool> {
     let chains = Chains::of(batch);
     let mut judged = vec![None; batch.len()];
@@ -64,7 +64,7 @@ fn judge(
             linked = match judged[at] {
                 None => {
                     linked
-                        || linked_by(&entry.hash()) == Some(entry.claimed_author())
+                        || linked_by(&entry.hash(), &entry.claimed_author())
                         || entry.check_signature(keys).is_ok()
                 }
                 Some(false) if linked => true,
@@ -124,7 +124,7 @@ mod tests {
     use crate::testing::{Chain, with_bad_signature};
 
     fn judged(batch: Vec<SignedEntry>) -> (usize, usize) {
-        let result = authenticate(batch, &mut KeyCache::new(), &|_| None);
+        let result = authenticate(batch, &mut KeyCache::new(), &|_, _| false);
         (result.verified.len(), result.waiting.len())
     }
 
@@ -153,7 +153,8 @@ mod tests {
         assert_eq!(judged(vec![bad.clone()]), (0, 1));
         assert_eq!(judged(vec![good.clone(), bad.clone()]), (2, 0));
         let author = bad.claimed_author();
-        let later = authenticate(vec![bad], &mut KeyCache::new(), &|_| Some(author));
+        let by_author = |_: &EntryHash, by: &NodeId| *by == author;
+        let later = authenticate(vec![bad], &mut KeyCache::new(), &by_author);
         assert_eq!(later.verified.len(), 1);
     }
 

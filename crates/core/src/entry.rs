@@ -90,6 +90,11 @@ impl SignedEntry {
         self.0.header.prev
     }
 
+    /// What it claims to follow: its predecessor and its dependencies.
+    pub fn claimed_links(&self) -> impl Iterator<Item = EntryHash> + '_ {
+        self.0.header.links()
+    }
+
     /// Rough size in bytes.
     pub fn size(&self) -> usize {
         self.0.size()

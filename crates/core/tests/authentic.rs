@@ -79,14 +79,7 @@ impl Node {
     fn take(&mut self, batch: &[SignedEntry]) {
         let mut batch = batch.to_vec();
         batch.append(&mut self.waiting);
-        let authors: Vec<(EntryHash, NodeId)> = batch
-            .iter()
-            .map(|e| (e.hash(), e.claimed_author()))
-            .collect();
-        let linked_by = |hash: &EntryHash| {
-            let claim = authors.iter().find(|(own, _)| own == hash)?;
-            self.links.contains(claim).then_some(claim.1)
-        };
+        let linked_by = |hash: &EntryHash, author: &NodeId| self.links.contains(&(*hash, *author));
         let Authenticity { verified, waiting } = authenticate(batch, &mut self.keys, &linked_by);
         for entry in verified {
             self.stored.insert(entry.hash());
@@ -142,9 +135,9 @@ proptest! {
 fn judged(batch: Vec<SignedEntry>, linked: Option<EntryHash>) -> (usize, usize, usize) {
     let author = batch[0].claimed_author();
     let asked = Cell::new(0);
-    let linked_by = |hash: &EntryHash| {
+    let linked_by = |hash: &EntryHash, by: &NodeId| {
         asked.set(asked.get() + 1);
-        (linked == Some(*hash)).then_some(author)
+        linked == Some(*hash) && *by == author
     };
     let result = authenticate(batch, &mut KeyCache::new(), &linked_by);
     (result.verified.len(), result.waiting.len(), asked.get())

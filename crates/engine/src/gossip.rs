@@ -131,7 +131,7 @@ impl Engine {
         if entry.claimed_topic() != id {
             return;
         }
-        let judged = authenticate(vec![entry], &mut self.keys, &|_| None);
+        let judged = authenticate(vec![entry], &mut self.keys, &|_, _| false);
         let Some(topic) = self.topics.get_mut(&id) else {
             return;
         };
@@ -145,7 +145,7 @@ impl Engine {
                 break;
             };
             next = vouched.claimed_prev().map(|prev| (prev, author));
-            let linked = authenticate(vec![vouched], &mut self.keys, &|_| Some(author));
+            let linked = authenticate(vec![vouched], &mut self.keys, &|_, by| *by == author);
             accepted.splice(0..0, linked.verified);
         }
         let crowded = judged

@@ -304,6 +304,7 @@ impl ClientSession {
             Ok(Judgement::Cut(reason)) => {
                 self.conclude(Verdict::Cut, ClientEnd::Cut { reason }, now);
             }
+            Ok(Judgement::Lost) => self.end(ClientEnd::Lost),
             Err(fault) => self.end_by(fault, now),
         }
     }

@@ -152,7 +152,7 @@ impl Intake {
             return Ok(None);
         }
         // Links are looked up for the few that need one: a lookup each would double the cost.
-        let judged = authenticate(entries, &mut self.keys, &|_| None);
+        let judged = authenticate(entries, &mut self.keys, &|_, _| false);
         let mut verified = judged.verified;
         self.waiting.push(judged.waiting);
         if self.has_waiting() {
@@ -259,12 +259,12 @@ impl Waiting {
     }
 
     /// Those that an authentic entry of their author links to, directly or through others that
-    /// wait, with their author.
+    /// wait.
     fn linked(
         &self,
         fresh: &[Verified<Entry>],
         view: &dyn View,
-    ) -> Result<BTreeMap<EntryHash, NodeId>, ViewError> {
+    ) -> Result<BTreeSet<EntryHash>, ViewError> {
         let named: BTreeSet<(EntryHash, NodeId)> = fresh
             .iter()
             .filter_map(|entry| Some((entry.header().prev()?, entry.header().author())))
@@ -281,13 +281,13 @@ impl Waiting {
                 todo.push(*hash);
             }
         }
-        let mut linked = BTreeMap::new();
+        let mut linked = BTreeSet::new();
         while let Some(hash) = todo.pop() {
             let Some(entry) = by_hash.get(&hash) else {
                 continue;
             };
             let author = entry.claimed_author();
-            if linked.insert(hash, author).is_none() {
+            if linked.insert(hash) {
                 let before = entry.claimed_prev().and_then(|prev| by_hash.get(&prev));
                 todo.extend(
                     before
@@ -302,7 +302,7 @@ impl Waiting {
     /// Takes out those that are linked: authentic without a look at their own signature.
     fn release(
         &mut self,
-        links: &BTreeMap<EntryHash, NodeId>,
+        links: &BTreeSet<EntryHash>,
         keys: &mut KeyCache,
     ) -> Vec<Verified<Entry>> {
         if links.is_empty() {
@@ -310,10 +310,11 @@ impl Waiting {
         }
         let (linked, rest): (Vec<_>, Vec<_>) = std::mem::take(&mut self.entries)
             .into_iter()
-            .partition(|entry| links.contains_key(&entry.hash()));
+            .partition(|entry| links.contains(&entry.hash()));
         self.entries = rest.into();
         self.bytes = self.entries.iter().map(SignedEntry::size).sum();
-        let judged = authenticate(linked, keys, &|hash| links.get(hash).copied());
+        // Their links were looked up by author.
+        let judged = authenticate(linked, keys, &|hash, _| links.contains(hash));
         assert!(judged.waiting.is_empty(), "what is linked is authentic");
         judged.verified
     }

@@ -81,7 +81,7 @@ pub enum ClientEnd {
     Failed(FailureReason),
     /// Somebody is at fault.
     Fault(Fault),
-    /// The stream ended before any marker.
+    /// The stream ended before any marker, or before what the marker speaks for could be asked for.
     Lost,
     /// The provider said nothing for too long.
     Silent,

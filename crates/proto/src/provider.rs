@@ -341,7 +341,7 @@ impl ProviderSession {
             return;
         }
         self.release_range(now);
-        if let Err(fault) = self.uploads.check() {
+        if let Err(fault) = self.uploads.check(self.window.is_some()) {
             return self.end_by(fault, now);
         }
         let Some(received) = self.received else {

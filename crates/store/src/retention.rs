@@ -4,6 +4,9 @@
 //! held; below it only the authors' tips are, so that the state hash of a ring and of an archive
 //! that agree are the same. The floor never goes down: to keep more again, leave the topic and
 //! join it anew.
+//!
+//! A floor is the start of a millisecond. Entries of one millisecond stand in the order of their
+//! hashes, so a floor between them would keep an arbitrary piece of each chain.
 
 use std::collections::{BTreeMap, btree_map::Entry};
 
@@ -32,9 +35,14 @@ use crate::{
 /// of entries to keep: an author with a wrong clock must not push honest entries out.
 pub const FUTURE_SLACK_MS: u64 = 10 * 60 * 1000;
 
-/// Entries removed in one transaction: a prune of a long history must not hold up the entries that
-/// wait for the writer for more than a moment. Over it: more transactions follow.
+/// Entries removed in one transaction, and what is left of their last millisecond: a prune of a long
+/// history must not hold up the entries that wait for the writer for more than a moment. Over it:
+/// more transactions follow.
 const PRUNE_STEP_ENTRIES: usize = 16_384;
+
+/// Entries of the oldest millisecond are all kept while that makes a ring at most this many times as
+/// long as it should be, and all dropped otherwise: a burst must not fill the disk of a ring.
+const NEWEST_STRETCH_MAX: u64 = 2;
 
 /// How much history a topic keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -43,7 +51,8 @@ pub enum Retention {
     All,
     /// The newest entries in range order.
     Newest {
-        /// How many; tips below the floor and entries from the future come on top.
+        /// How many; tips below the floor and entries from the future come on top, and those of
+        /// the oldest millisecond, up to twice the number.
         entries: u64,
     },
     /// Entries not older than this by their authors' clocks.
@@ -122,7 +131,7 @@ fn prune_step(writing: &mut Writing<'_>, topic: TopicId, now_ms: u64) -> Result<
     if sweep.places.is_empty() && sweep.next.is_none() {
         return none(point);
     }
-    // Whole up to the first entry that this step has not looked at.
+    // Whole up to the first millisecond that this step has not looked at.
     point.floor = Some(sweep.next.unwrap_or(wanted));
     let index = drop_entries(
         writing,
@@ -165,26 +174,39 @@ fn wanted_floor(
 ) -> Result<Option<OrderKey>, Cause> {
     match retention {
         Retention::All => Ok(None),
-        Retention::Within { ms } => {
-            let time = Timestamp::from_millis(now_ms.saturating_sub(ms));
-            Ok(Some(OrderKey {
-                time,
-                hash: EntryHash::MIN,
-            }))
-        }
+        Retention::Within { ms } => Ok(Some(start_of(now_ms.saturating_sub(ms)))),
         Retention::Newest { entries } => {
             let end = now_ms.saturating_add(FUTURE_SLACK_MS).saturating_add(1);
-            let countable = rank(tables, no, index, &Bound::at_time(end))?;
+            let countable = rank_of(tables, no, index, &Bound::at_time(end))?;
             match countable.checked_sub(entries) {
                 None | Some(0) => Ok(None),
                 Some(rank) if rank == index.total().count => Ok(Some(after_last(tables, no)?)),
-                Some(rank) => place_at(tables, no, index, rank).map(Some),
+                Some(rank) => {
+                    let oldest = place_at(tables, no, index, rank)?.time.as_millis();
+                    let before = rank_of(tables, no, index, &Bound::at_time(oldest))?;
+                    let stretched = countable.saturating_sub(before);
+                    let fits = stretched <= entries.saturating_mul(NEWEST_STRETCH_MAX);
+                    Ok(Some(start_of(oldest.saturating_add(u64::from(!fits)))))
+                }
             }
         }
     }
 }
 
-fn rank(tables: &Tables<'_>, no: TopicNo, index: &OrderIndex, bound: &Bound) -> Result<u64, Cause> {
+/// The place before every entry of a millisecond.
+const fn start_of(millisecond: u64) -> OrderKey {
+    OrderKey {
+        time: Timestamp::from_millis(millisecond),
+        hash: EntryHash::MIN,
+    }
+}
+
+fn rank_of(
+    tables: &Tables<'_>,
+    no: TopicNo,
+    index: &OrderIndex,
+    bound: &Bound,
+) -> Result<u64, Cause> {
     let Some(found) = index.find(&bound.floor()) else {
         return Ok(0);
     };
@@ -219,17 +241,13 @@ fn after_last(tables: &Tables<'_>, no: TopicNo) -> Result<OrderKey, Cause> {
         .next_back()
         .transpose()?;
     let last = last.map_or(OrderKey::MIN, |(key, _)| key::order_of(key.value()));
-    let time = Timestamp::from_millis(last.time.as_millis().saturating_add(1));
-    Ok(OrderKey {
-        time,
-        hash: EntryHash::MIN,
-    })
+    Ok(start_of(last.time.as_millis().saturating_add(1)))
 }
 
 /// What one step removes.
 struct Sweep {
     places: Vec<Lsn>,
-    /// The first entry not looked at; none when all below the wanted floor were.
+    /// The first millisecond not looked at; none when all below the wanted floor were.
     next: Option<OrderKey>,
 }
 
@@ -245,14 +263,16 @@ fn sweep(
     let from = floor.map_or(order_index::lowest(no), |floor| key::order(no, &floor));
     let to = key::order(no, wanted);
     let mut places = Vec::new();
+    let mut at = None;
     for row in tables.order.range::<&[u8; 44]>(&from..&to)? {
         let place = key::order_of(row?.0.value());
-        if places.len() >= PRUNE_STEP_ENTRIES {
+        if places.len() >= PRUNE_STEP_ENTRIES && at != Some(place.time) {
             return Ok(Sweep {
                 places,
-                next: Some(place),
+                next: Some(start_of(place.time.as_millis())),
             });
         }
+        at = Some(place.time);
         let lsn = lsn_of(&tables.by_hash, &tables.log, no, &place.hash)?;
         let lsn = lsn.ok_or(Cause::damaged("an entry that the order names"))?;
         let row = tables.log.get(&key::log(no, lsn))?;

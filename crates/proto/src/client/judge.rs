@@ -83,19 +83,31 @@ pub(super) enum Repair {
     Unused,
     Asked {
         outstanding: BTreeSet<EntryHash>,
+        /// What the entries that came for it name.
+        named: BTreeSet<EntryHash>,
+        /// Whether all that the marker counts was here by then.
+        whole: bool,
     },
-    /// The provider has answered; it lacks these too.
+    /// The provider has answered.
     Answered {
+        /// It lacks these too.
         lacking: BTreeSet<EntryHash>,
+        /// It owes these: it did not say so and did not send them, or what it sent names them. None
+        /// when it was asked before all was here: then it owes whatever is missing.
+        owed: Option<BTreeSet<EntryHash>>,
     },
 }
 
 impl Repair {
     /// Only what was asked for, once.
     pub(super) fn check(&mut self, entries: &[SignedEntry]) -> Result<(), Rule> {
-        let Self::Asked { outstanding } = self else {
+        let Self::Asked {
+            outstanding, named, ..
+        } = self
+        else {
             return Err(Rule::NotAsked);
         };
+        named.extend(entries.iter().flat_map(SignedEntry::claimed_links));
         let asked = entries
             .iter()
             .all(|entry| outstanding.remove(&entry.hash()));
@@ -104,14 +116,21 @@ impl Repair {
 
     /// The end of the answer: what was asked for, did not come, and is not held there.
     pub(super) fn answered(&mut self, holes: Vec<EntryHash>) -> Result<(), Rule> {
-        let Self::Asked { outstanding } = self else {
+        let Self::Asked {
+            outstanding,
+            named,
+            whole,
+        } = self
+        else {
             return Err(Rule::HolesForm);
         };
         let lacking: BTreeSet<EntryHash> = holes.into_iter().collect();
         if !lacking.is_subset(outstanding) {
             return Err(Rule::HolesForm);
         }
-        *self = Self::Answered { lacking };
+        let owed = outstanding.difference(&lacking).chain(&*named).copied();
+        let owed = whole.then(|| owed.collect());
+        *self = Self::Answered { lacking, owed };
         Ok(())
     }
 }
@@ -125,6 +144,8 @@ pub(super) enum Judgement {
     Ask(Vec<EntryHash>),
     Drained(Box<Evidence>),
     Cut(CutReason),
+    /// The stream ended, and what is missing could not be asked for: nobody is to blame.
+    Lost,
 }
 
 impl Granted {
@@ -151,7 +172,7 @@ impl ClientSession {
         }
         if matches!(granted.repair, Repair::Asked { .. }) {
             return Ok(if gone {
-                short(granted)
+                Judgement::Lost
             } else {
                 Judgement::Wait
             });
@@ -284,6 +305,9 @@ impl ClientSession {
         if !asked && !gone && missing.len() <= WANT_HASHES_MAX {
             return Ok(Judgement::Ask(missing.into_iter().collect()));
         }
+        if !asked && gone {
+            return Ok(Judgement::Lost);
+        }
         let open = open.len() as u64;
         Ok(Judgement::Cut(if heads.is_empty() {
             CutReason::Holes { open }
@@ -296,6 +320,8 @@ impl ClientSession {
         if let State::Granted(granted) = &mut self.state {
             granted.repair = Repair::Asked {
                 outstanding: hashes.iter().copied().collect(),
+                named: BTreeSet::new(),
+                whole: granted.parked.as_ref().is_some_and(|p| p.counted.is_some()),
             };
         }
         self.send(Message::Want(Want { hashes, last: true }), now);
@@ -322,15 +348,19 @@ impl Granted {
         self.vouching.heads.iter().chain(carried).copied()
     }
 
-    /// Whether the provider says that it lacks the entry, too.
-    fn is_lacking(&self, hash: &EntryHash) -> bool {
-        let listed = |holes: &[EntryHash]| holes.binary_search(hash).is_ok();
+    /// Whether a hole is no matter of this session: the provider says that it lacks the entry, too,
+    /// or the hole has opened since the provider was asked. All that it vouches for was here by then,
+    /// so such a hole is gossip's, unless the answer itself names it.
+    fn is_explained(&self, hole: &EntryHash) -> bool {
+        let listed = |holes: &[EntryHash]| holes.binary_search(hole).is_ok();
         let carried = self
             .parked
             .as_ref()
             .is_some_and(|p| listed(&p.marker.covers.holes));
         let answered = match &self.repair {
-            Repair::Answered { lacking } => lacking.contains(hash),
+            Repair::Answered { lacking, owed } => {
+                lacking.contains(hole) || owed.as_ref().is_some_and(|owed| !owed.contains(hole))
+            }
             Repair::Unused | Repair::Asked { .. } => false,
         };
         carried || answered || listed(&self.vouching.holes)
@@ -380,7 +410,7 @@ fn unexplained(view: &dyn View, granted: &Granted) -> Result<BTreeSet<EntryHash>
             return Ok(open);
         };
         after = Some(*last);
-        open.extend(page.iter().filter(|hole| !granted.is_lacking(hole)));
+        open.extend(page.iter().filter(|hole| !granted.is_explained(hole)));
         if open.len() > WANT_HASHES_MAX {
             return Ok(open);
         }

@@ -338,6 +338,57 @@ fn holes_of_the_clients_own_are_asked_about_once() {
     assert_eq!(wants.count(), 1);
 }
 
+/// A client with a hole of its own, whose provider's answer passes through `answer`.
+fn asking(answer: impl Fn(&Arc<MemorySource>, Vec<EntryHash>) -> Vec<EntryHash> + 'static) -> Pair {
+    let mut author = chain(3);
+    let first = author.next(b"x");
+    let dep = EntryHash::from_bytes([0xee; 32]);
+    let second = author.next_with(b"y", vec![dep]);
+    let (client, provider) = stores(&[first.clone(), second], &[first]);
+    let config = PairConfig::new(&client, &provider);
+    run_tampered(config, move |message| match message {
+        Message::Holes(lacking) => vec![Message::Holes(answer(&client, lacking))],
+        other => vec![other],
+    })
+}
+
+/// CMP-10: what gossip names meanwhile is no matter of the session.
+#[test]
+fn a_hole_that_opens_after_asking_does_not_cut() {
+    let pair = asking(|client, lacking| {
+        let mut late = chain(4);
+        late.next(b"still on its way");
+        client.insert(&late.next(b"gossiped"));
+        lacking
+    });
+    assert_eq!(pair.evidence().dangling(), 2);
+}
+
+/// CMP-11: an answer that leaves out what it was asked for explains nothing.
+#[test]
+fn an_answer_that_says_nothing_of_a_hole_is_cut() {
+    let pair = asking(|_, _| Vec::new());
+    assert_eq!(cut(&pair), CutReason::Holes { open: 1 });
+}
+
+/// A break while the answer is awaited is nobody's lie.
+#[test]
+fn a_break_while_the_marker_is_judged_is_a_loss() {
+    let mut author = chain(3);
+    let first = author.next(b"x");
+    let second = author.next_with(b"y", vec![EntryHash::from_bytes([0xee; 32])]);
+    let (client, provider) = stores(&[first.clone(), second], &[first]);
+    let mut pair = Pair::with_tamper(
+        PairConfig::new(&client, &provider),
+        Box::new(|direction, message| match (direction, &message) {
+            (Direction::ToProvider, Message::Want(_)) => Transit::Cut,
+            _ => Transit::Deliver(vec![message]),
+        }),
+    );
+    pair.run();
+    assert_eq!(pair.client_end(), &ClientEnd::Lost);
+}
+
 /// More holes than a marker carries travel before it.
 #[test]
 fn many_holes_travel_before_the_marker() {

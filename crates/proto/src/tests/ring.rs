@@ -1,8 +1,9 @@
 //! SES-9: rings and archives move only what lies above the higher floor, and nothing twice.
 
-use osier_core::Coverage;
+use osier_core::{Coverage, testing::with_bad_signature};
 
 use super::*;
+use crate::output::ProviderEnd;
 
 fn time_sorted() -> Vec<Verified<Entry>> {
     let mut all = [entries(3, 30), entries(4, 30), entries(5, 3)].concat();
@@ -97,4 +98,26 @@ fn a_ring_of_pieces_is_covered_from_its_floor() {
     let pair = run(&client, &ring);
     assert_eq!(pair.evidence().coverage(), Coverage::From { floor });
     assert_eq!(client.hashes(topic()), ring.hashes(topic()));
+}
+
+/// A ring can hold an entry that only its successor vouches for, and have dropped that. It is not
+/// stored elsewhere on the ring's word, and nobody is blamed (`ENT-10`).
+#[test]
+fn an_entry_whose_voucher_a_ring_has_dropped_blames_nobody() {
+    let mut chain = Chain::in_topic(3, topic());
+    let bad = with_bad_signature(chain.at(9_000).signed(b"bad"));
+    chain.follow(&bad);
+    let voucher = chain.at(1_000).next(b"vouches");
+    let (bad, last) = (bad.trust_stored(), chain.at(9_500).next(b"last"));
+    let floor = bad.order_key();
+    let (ring, archive) = stores(&[bad.clone(), voucher, last.clone()], &[last]);
+    ring.prune(topic(), floor);
+    assert_eq!(ring.hashes(topic()).len(), 2, "the voucher is gone");
+    let pair = run(&ring, &archive);
+    assert!(
+        matches!(pair.provider_ends[..], [ProviderEnd::Served { .. }]),
+        "{:?}",
+        pair.provider_ends
+    );
+    assert!(!archive.hashes(topic()).contains(&bad.hash()));
 }

@@ -20,9 +20,7 @@ pub(crate) fn differ(world: &World, members: &[NodeIndex], topic: usize) -> Opti
                 "n{first} and n{node}: state hash and tips contradict"
             ));
         }
-        // A ring may have dropped an entry between two that it holds, and so find other tips.
-        let rings = [*first, *node].map(|n| world.checks.floor(n, id).is_some());
-        if their_state != state && rings == [false, false] {
+        if their_state != state {
             let (mine, theirs) = (
                 world.checks.taken(*first, id),
                 world.checks.taken(*node, id),

@@ -44,9 +44,7 @@ impl Checks {
             ClientEnd::Fault(fault) if honest && fault.blames_peer() => {
                 self.fail(now, format!("n{node} blames honest n{peer}: {fault}"));
             }
-            ClientEnd::Cut { reason }
-                if honest && !live.told_closed && !self.may_be_cut(*reason, node, live) =>
-            {
+            ClientEnd::Cut { reason } if honest && !self.may_be_cut(*reason) => {
                 self.fail(
                     now,
                     format!("n{node} takes honest n{peer} for a liar: {reason:?}"),
@@ -57,14 +55,9 @@ impl Checks {
         self.undrained += 1;
     }
 
-    /// A hostile author can make more wait for proof than fits. Gossip that comes during a session
-    /// may name what neither side holds yet. A ring may have dropped an entry in the middle of a
-    /// chain, so that its client finds other tips.
-    fn may_be_cut(&self, reason: CutReason, node: NodeIndex, live: &Live) -> bool {
-        let ring = |node| self.floor(node, live.topic).is_some();
+    /// A hostile author can make more wait for proof than fits.
+    fn may_be_cut(&self, reason: CutReason) -> bool {
         match reason {
-            CutReason::Holes { .. } => true,
-            CutReason::Set => ring(live.peer) || ring(node),
             CutReason::Unauthentic => self.has_bad_signers,
             _ => false,
         }

@@ -122,7 +122,7 @@ impl Checking<'_> {
     /// Rule V: by its own signature, or by a held entry of the author that links to it.
     fn judge(&mut self, stretch: Vec<SignedEntry>, keys: &mut KeyCache) -> Result<(), Cause> {
         self.report.entries += stretch.len() as u64;
-        for waiting in authenticate(stretch, keys, &|_| None).waiting {
+        for waiting in authenticate(stretch, keys, &|_, _| false).waiting {
             let (author, hash) = (waiting.claimed_author(), waiting.hash());
             let linked = self.view.links(&author, &hash);
             if !linked.map_err(|error| Cause::damaged(error.cause))? {

@@ -117,7 +117,8 @@ proptest! {
             let counts = place.time.as_millis() <= 1_050 + FUTURE_SLACK_MS;
             place >= floor && counts && !tips.contains(&entry.hash())
         });
-        prop_assert!(countable.count() as u64 <= keep);
+        prop_assert!(countable.count() as u64 <= 2 * keep);
+        prop_assert_eq!(floor.hash, EntryHash::MIN, "a floor is the start of a millisecond");
     }
 
     /// With honest authors, whatever their clocks, a ring agrees with an archive.
@@ -145,7 +146,11 @@ fn the_floor_is_exact_and_only_the_tip_stays_below() {
     commit(&ring, &busy);
     let report = ring.prune(topic(), 1_800_000_000_000).unwrap();
     assert_eq!(report.removed, 7);
-    assert_eq!(report.floor, Some(busy[7].order_key()));
+    let start = OrderKey {
+        hash: EntryHash::MIN,
+        ..busy[7].order_key()
+    };
+    assert_eq!(report.floor, Some(start));
     assert_eq!(held(&ring, &busy).len(), 3);
     assert!(ring.snapshot(topic()).unwrap().holds(&idle.hash()).unwrap());
     assert_eq!(ring.snapshot(topic()).unwrap().point().pruned, 7);
@@ -174,6 +179,24 @@ fn entries_from_the_future_do_not_count() {
     assert_eq!(ring.prune(topic(), now).unwrap().removed, 0);
     assert_eq!(held(&ring, &honest).len(), 5);
     assert_eq!(floor(&ring), None, "nothing was dropped");
+}
+
+/// Entries of one millisecond stand in the order of their hashes: they stay or go together, so that
+/// a ring keeps no pieces of chains (`STO-12`).
+#[test]
+fn a_millisecond_is_kept_or_dropped_whole() {
+    for (burst, kept) in [(6, 8), (12, 2)] {
+        let ring = ring(Retention::Newest { entries: 4 });
+        let mut chain = Chain::new(1);
+        let mut entries: Vec<_> = (0..5).map(|n| chain.at(100 + n).next(b"before")).collect();
+        entries.extend((0..burst).map(|_| chain.at(200).next(b"at once")));
+        entries.extend((0..2).map(|n| chain.at(300 + n).next(b"after")));
+        commit(&ring, &entries);
+        let report = ring.prune(topic(), 1_000).unwrap();
+        assert_eq!(held(&ring, &entries).len(), kept);
+        assert_eq!(report.floor.map(|floor| floor.hash), Some(EntryHash::MIN));
+        clean(&ring);
+    }
 }
 
 #[test]
