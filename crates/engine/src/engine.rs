@@ -53,6 +53,7 @@ pub struct Engine {
     pub(crate) schedule: Schedule,
     outbox: VecDeque<Output>,
     last: Instant,
+    wall: Timestamp,
 }
 
 impl Engine {
@@ -69,6 +70,7 @@ impl Engine {
             schedule: Schedule::default(),
             outbox: VecDeque::new(),
             last: now.at,
+            wall: now.wall,
         }
     }
 
@@ -78,7 +80,7 @@ impl Engine {
     /// If `now` is before an earlier call's.
     pub fn handle(&mut self, now: Now, input: Input) {
         assert!(now.at >= self.last, "time does not go backwards");
-        self.last = now.at;
+        (self.last, self.wall) = (now.at, now.wall);
         match input {
             Input::Open(setup) => self.open(*setup, now),
             Input::Close { topic } => self.close(topic),
@@ -167,6 +169,11 @@ impl Engine {
     /// The time of the present input.
     pub(crate) fn last(&self) -> Instant {
         self.last
+    }
+
+    /// The wall clock at the present input.
+    pub(crate) fn wall(&self) -> Timestamp {
+        self.wall
     }
 
     pub(crate) fn put(&mut self, output: Output) {

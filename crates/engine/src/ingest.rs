@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use osier_core::{Entry, EntryHash, NodeId, OrderKey, Role, Seq, TopicId, Verified};
+use osier_core::{Entry, EntryHash, NodeId, OrderKey, Role, Seq, Timestamp, TopicId, Verified};
 use osier_policy::Rank;
 use osier_proto::{Lsn, Token};
 
@@ -14,7 +14,7 @@ use crate::{
     event::{BehindCause, EntryPhase, SyncEvent},
     input::{BatchId, CommandId, DiskError, SessionKey, TopicReport},
     output::{CommandError, Commit, Output, OwnerWord, Reply},
-    topic::set_trust,
+    topic::{near_future, set_trust},
 };
 
 /// Where a batch came from, and so who is told when it is durable.
@@ -49,6 +49,8 @@ pub(crate) struct Waiting {
     newest: Option<OrderKey>,
     /// What the topic's owner says in them.
     control: Vec<OwnerWord>,
+    /// The greatest stamp among them that is not in the future.
+    recent: Option<Timestamp>,
 }
 
 /// All batches on their way.
@@ -88,8 +90,14 @@ impl Engine {
             .iter()
             .map(|entry| (entry.signer(), entry.hash(), entry.header().seq()))
             .collect();
-        let newest = entries.iter().map(|entry| entry.order_key()).max();
         let control = self.owner_words(topic, &entries);
+        let places = || entries.iter().map(|entry| entry.order_key());
+        let newest = places().max();
+        let near = near_future(self.wall());
+        let recent = places()
+            .map(|key| key.time)
+            .filter(|time| *time <= near)
+            .max();
         let (token, trust) = match &origin {
             Origin::Session { token, .. } => (token.clone(), None),
             Origin::Trust { node, entry, .. } => (None, Some((*node, *entry))),
@@ -103,6 +111,7 @@ impl Engine {
                 authors,
                 newest,
                 control: control.clone(),
+                recent,
             },
         );
         self.put(Output::Commit(Commit {
@@ -194,6 +203,7 @@ impl Engine {
         topic.held.last = report.last;
         topic.held.holes = report.holes;
         topic.newest = topic.newest.max(waiting.newest);
+        topic.recent = topic.recent.max(waiting.recent);
         for (author, hash, seq) in &waiting.authors {
             if *author == me {
                 topic.own.saw_own(*seq, *hash);

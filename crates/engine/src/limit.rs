@@ -35,6 +35,10 @@ pub const PEERS_PER_TOPIC_MAX: usize = 512;
 /// Authors whose last entry is offered as a dependency of the next own entry.
 pub const DEPS_TRACKED_MAX: usize = osier_core::limit::ENTRY_DEPS_MAX;
 
+/// How far after the present a stamp may lie and still count for the newest of a ring, in
+/// milliseconds; as in the store. A ring stamps its own entries no later than that.
+pub const FUTURE_SLACK_MS: u64 = 10 * 60 * 1000;
+
 /// Time without any trusted provider after which a topic is failed as "no provider", in
 /// milliseconds; the same as a provider's silence at the start of a session.
 pub const NO_PROVIDER_AFTER_MS: u64 = 5_000;

@@ -33,7 +33,8 @@ impl Engine {
         let Some(topic) = self.topics.get_mut(&id) else {
             return;
         };
-        let Some(written) = topic.own.next_commit(batch, &self.secret, now.wall) else {
+        let stamp = topic.stamp(now.wall);
+        let Some(written) = topic.own.next_commit(batch, &self.secret, stamp) else {
             return;
         };
         for (command, error) in written.refused {

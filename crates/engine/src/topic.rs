@@ -2,15 +2,22 @@
 
 use std::collections::BTreeMap;
 
-use osier_core::{Entry, Instant, NodeId, OrderKey, Role, Ticket, TopicKeys, Verified};
+use osier_core::{
+    Coverage, Entry, Instant, NodeId, OrderKey, Role, Ticket, Timestamp, TopicKeys, Verified,
+};
 use osier_policy::{
     Held as HeldBefore, OwnMark, OwnerWords, Rank, Rule, Standing, TrustList, TrustListFull,
 };
 use osier_proto::{Lsn, Summary, Token};
 
 use crate::{
-    completion::Completion, input::TopicSetup, limit::PEERS_PER_TOPIC_MAX, own_chain::OwnChain,
-    peer::Peer, trickle::Trickle, unauthentic::Unauthentic,
+    completion::Completion,
+    input::TopicSetup,
+    limit::{FUTURE_SLACK_MS, PEERS_PER_TOPIC_MAX},
+    own_chain::OwnChain,
+    peer::Peer,
+    trickle::Trickle,
+    unauthentic::Unauthentic,
 };
 
 /// What the store holds, as of the last durable batch.
@@ -42,6 +49,8 @@ pub(crate) struct Topic {
     pub(crate) gossip_sequence: u64,
     /// The newest entry held, in range order.
     pub(crate) newest: Option<OrderKey>,
+    /// The greatest stamp held that was not in the future when it came.
+    pub(crate) recent: Option<Timestamp>,
     /// Own entries that are on their way to disk, to be gossiped when they are there.
     pub(crate) just_written: Vec<Verified<Entry>>,
 }
@@ -73,6 +82,7 @@ impl Topic {
             },
             completion: Completion::new(held_before(setup.newest), now),
             newest: setup.newest,
+            recent: setup.newest.map(|newest| newest.time),
             trickle: Trickle::new(now, random),
             unauthentic: Unauthentic::default(),
             gossip_sequence: gossip_base,
@@ -105,6 +115,19 @@ impl Topic {
         self.peers.entry(node).or_insert_with(|| Peer::new(now))
     }
 
+    /// The stamp of own entries: this node's clock. A ring whose clock is behind others' would drop
+    /// what it has just written, before anybody has it; so it writes no earlier than what it holds,
+    /// as far as its clock allows, nor below its floor (`ENT-16`).
+    pub(crate) fn stamp(&self, wall: Timestamp) -> Timestamp {
+        let floor = match self.held.summary.coverage {
+            Coverage::From { floor } => floor.time,
+            Coverage::Complete if self.role == Role::Replay => Timestamp::default(),
+            Coverage::Complete => return wall,
+        };
+        let near = self.recent.filter(|recent| *recent <= near_future(wall));
+        wall.max(floor).max(near.unwrap_or_default())
+    }
+
     /// Whether the peer's word counts: the one predicate for serving, counting and showing.
     pub(crate) fn trusts(&self, node: NodeId) -> bool {
         self.trust.trusted(node).is_some()
@@ -121,6 +144,11 @@ impl Topic {
             .iter()
             .any(|(id, peer)| peer.is_connected() && self.trusts(*id))
     }
+}
+
+/// What is stamped later is in the future, for a ring.
+pub(crate) const fn near_future(wall: Timestamp) -> Timestamp {
+    Timestamp::from_millis(wall.as_millis().saturating_add(FUTURE_SLACK_MS))
 }
 
 /// Applies one row of the node's own trust list.

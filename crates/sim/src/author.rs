@@ -1,7 +1,7 @@
 //! Hostile authors: signers whose messages reach the swarm, not nodes.
 
 use osier_core::{
-    EntryHash, SignedEntry, TopicId, WireEntry,
+    EntryHash, NodeId, SignedEntry, TopicId, WireEntry,
     testing::{Chain, secret, with_bad_signature},
 };
 use osier_proto::{Gossip, GossipMessage, encode_gossip, limit::GOSSIP_PAYLOAD_BYTES_MAX};
@@ -48,6 +48,11 @@ impl Author {
             sequence: 0,
             key,
         }
+    }
+
+    /// Who signs.
+    pub(crate) fn id(&self) -> NodeId {
+        secret(self.key).node_id()
     }
 
     /// The author's next messages.

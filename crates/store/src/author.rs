@@ -157,6 +157,17 @@ impl Author {
                     .is_some()))
     }
 
+    /// Tips that are not the latest, while the author is not known to have forked: what leads from
+    /// them to the latest is not held. Such a tip a ring does not keep below its floor (`STO-12`).
+    pub(crate) fn earlier_tips(&self) -> Vec<(Seq, EntryHash)> {
+        let latest = self.row.tips.last().filter(|_| self.row.fork.is_none());
+        let Some((latest, _)) = latest else {
+            return Vec::new();
+        };
+        let tips = self.row.tips.iter().copied();
+        tips.filter(|(seq, _)| seq < latest).collect()
+    }
+
     /// Notes an entry's seq.
     pub(crate) fn saw(&mut self, seq: Seq) {
         self.changed |= seq.get() > self.row.max_seq;

@@ -60,6 +60,7 @@ fn store_topic(
     work.sift(tables)?;
     work.refuse_dropped();
     work.settle_tips(tables)?;
+    work.pass_low_tips(tables)?;
     work.place();
     let forked = work.find_forks(tables)?;
     work.find_missing(tables)?
@@ -243,6 +244,42 @@ impl<'b> Work<'b> {
         Ok(())
     }
 
+    /// Of an author who has gone on, a ring keeps no earlier tip below its floor: what it has not
+    /// seen in between lies below the floor, too, and will not come.
+    fn pass_low_tips(&mut self, tables: &mut Tables<'_>) -> Result<(), Cause> {
+        let Some(floor) = self.point.floor else {
+            return Ok(());
+        };
+        let fresh: BTreeMap<EntryHash, usize> = self
+            .fresh
+            .iter()
+            .map(|&at| (self.entries[at].hash(), at))
+            .collect();
+        let mut refused = BTreeSet::new();
+        for (who, author) in &mut self.authors {
+            for (seq, hash) in author.earlier_tips() {
+                let came = fresh.get(&hash).copied();
+                let place = match came {
+                    Some(at) => key::place(&self.entries[at].order_key()),
+                    None => place_of(tables, self.no, &hash)?,
+                };
+                if place >= floor {
+                    continue;
+                }
+                author.remove_tip(self.no, &mut tables.tip, &hash, Some(seq))?;
+                match came {
+                    Some(at) => drop(refused.insert(at)),
+                    None => drop(self.demoted.insert((*who, seq, hash))),
+                }
+            }
+        }
+        self.fresh.retain(|at| !refused.contains(at));
+        for at in refused {
+            self.refuse(at);
+        }
+        Ok(())
+    }
+
     /// An entry's `prev` is no tip from now on.
     fn demote(
         &mut self,
@@ -401,39 +438,16 @@ impl<'b> Work<'b> {
         };
         let mut stale = Vec::new();
         for (_, _, hash) in &self.demoted {
-            let lsn = lsn_of(&tables.by_hash, &tables.log, self.no, hash)?;
-            let lsn = lsn.ok_or(Cause::damaged("a tip that is not held"))?;
-            let row = tables.log.get(&key::log(self.no, lsn))?;
-            let row = row.ok_or(Cause::damaged("a log row that an index names"))?;
-            let (header, hash) = crate::log::decode_head(row.value())?;
-            if key::place(&OrderKey {
-                time: header.time(),
-                hash,
-            }) < floor
-            {
-                stale.push(lsn);
+            if place_of(tables, self.no, hash)? < floor {
+                let lsn = lsn_of(&tables.by_hash, &tables.log, self.no, hash)?;
+                stale.push(lsn.ok_or(Cause::damaged("a tip that is not held"))?);
             }
         }
         Ok(stale)
     }
 
     fn write_frontier(&mut self, tables: &mut Tables<'_>) -> Result<(), Cause> {
-        let leaves: Vec<_> = self
-            .authors
-            .iter()
-            .filter_map(|(who, author)| author.leaf(*who))
-            .collect();
-        if leaves.is_empty() {
-            return Ok(());
-        }
-        let mut tree = FrontierTree {
-            no: self.no,
-            table: &mut tables.frontier,
-            head: &tables.head,
-        };
-        let (authors, state) = tree.update(self.point.authors, &leaves)?;
-        (self.point.authors, self.point.state) = (authors, state);
-        Ok(())
+        write_frontier(tables, self.no, &mut self.point, &self.authors)
     }
 
     fn write_authors(&self, tables: &mut Tables<'_>) -> Result<(), Cause> {
@@ -477,6 +491,30 @@ impl<'b> Work<'b> {
     }
 }
 
+/// Brings the hash tree over the tips, and the state hash, up to what the authors' tips are now.
+pub(crate) fn write_frontier(
+    tables: &mut Tables<'_>,
+    no: TopicNo,
+    point: &mut Point,
+    authors: &BTreeMap<NodeId, Author>,
+) -> Result<(), Cause> {
+    let leaves = authors.iter();
+    let leaves: Vec<_> = leaves
+        .filter_map(|(who, author)| author.leaf(*who))
+        .collect();
+    if leaves.is_empty() {
+        return Ok(());
+    }
+    let mut tree = FrontierTree {
+        no,
+        table: &mut tables.frontier,
+        head: &tables.head,
+    };
+    let (authors, state) = tree.update(point.authors, &leaves)?;
+    (point.authors, point.state) = (authors, state);
+    Ok(())
+}
+
 /// A set to look things up in: cheaper than a tree for what is built once.
 fn sorted<T: Ord>(items: impl Iterator<Item = T>) -> Vec<T> {
     let mut items: Vec<T> = items.collect();
@@ -492,6 +530,19 @@ fn last_place(tables: &Tables<'_>, no: TopicNo) -> Result<Option<OrderKey>, Caus
         .next_back()
         .transpose()?;
     Ok(last.map(|(key, _)| key::order_of(key.value())))
+}
+
+/// The place in the range order of a tip.
+fn place_of(tables: &Tables<'_>, no: TopicNo, hash: &EntryHash) -> Result<OrderKey, Cause> {
+    let lsn = lsn_of(&tables.by_hash, &tables.log, no, hash)?;
+    let lsn = lsn.ok_or(Cause::damaged("a tip that is not held"))?;
+    let row = tables.log.get(&key::log(no, lsn))?;
+    let row = row.ok_or(Cause::damaged("a log row that an index names"))?;
+    let (header, hash) = crate::log::decode_head(row.value())?;
+    Ok(key::place(&OrderKey {
+        time: header.time(),
+        hash,
+    }))
 }
 
 /// The seq of a held entry.

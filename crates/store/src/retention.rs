@@ -2,7 +2,9 @@
 //!
 //! The floor is a place in the range order. At or above it everything that was ever stored is
 //! held; below it only the authors' tips are, so that the state hash of a ring and of an archive
-//! that agree are the same. The floor never goes down: to keep more again, leave the topic and
+//! that agree are the same. A tip below the floor goes, too, when a later entry of its author is
+//! held, who is not known to have forked: a ring that was away has not seen what leads from one to
+//! the other. The floor never goes down: to keep more again, leave the topic and
 //! join it anew.
 //!
 //! A floor is the start of a millisecond. Entries of one millisecond stand in the order of their
@@ -18,6 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     author::Author,
+    commit::write_frontier,
     drop::drop_entries,
     error::{Cause, StoreError},
     key::{self, TopicNo},
@@ -127,7 +130,7 @@ fn prune_step(writing: &mut Writing<'_>, topic: TopicId, now_ms: u64) -> Result<
         return none(point);
     }
     let mut authors = BTreeMap::new();
-    let sweep = sweep(&tables, no, point.floor, &wanted, &mut authors)?;
+    let sweep = sweep(&mut tables, no, point.floor, &wanted, &mut authors)?;
     if sweep.places.is_empty() && sweep.next.is_none() {
         return none(point);
     }
@@ -143,6 +146,7 @@ fn prune_step(writing: &mut Writing<'_>, topic: TopicId, now_ms: u64) -> Result<
         &index,
         &sweep.places,
     )?;
+    write_frontier(&mut tables, no, &mut point, &authors)?;
     for (who, author) in authors.iter().filter(|(_, author)| author.is_changed()) {
         tables
             .head
@@ -251,10 +255,11 @@ struct Sweep {
     next: Option<OrderKey>,
 }
 
-/// Entries from the old floor to the wanted one that are not tips, at most a step's worth. Those
-/// below the old floor are tips: the commit path removes them when they no longer are.
+/// Entries from the old floor to the wanted one that are not tips, or that their author has gone on
+/// from; about a step's worth. Those below the old floor are tips: the commit path removes them when
+/// they no longer are.
 fn sweep(
-    tables: &Tables<'_>,
+    tables: &mut Tables<'_>,
     no: TopicNo,
     floor: Option<OrderKey>,
     wanted: &OrderKey,
@@ -282,7 +287,11 @@ fn sweep(
         if let Entry::Vacant(row) = authors.entry(who) {
             row.insert(Author::load(&tables.head, no, &who)?);
         }
-        if !authors[&who].has_tip(no, &tables.tip, header.seq(), &hash)? {
+        let author = authors.get_mut(&who).expect("just loaded");
+        if author.earlier_tips().contains(&(header.seq(), hash)) {
+            author.remove_tip(no, &mut tables.tip, &hash, Some(header.seq()))?;
+        }
+        if !author.has_tip(no, &tables.tip, header.seq(), &hash)? {
             places.push(lsn);
         }
     }

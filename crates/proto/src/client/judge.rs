@@ -115,7 +115,7 @@ impl Repair {
     }
 
     /// The end of the answer: what was asked for, did not come, and is not held there.
-    pub(super) fn answered(&mut self, holes: Vec<EntryHash>) -> Result<(), Rule> {
+    pub(super) fn answered(&mut self, holes: Vec<EntryHash>, is_ring: bool) -> Result<(), Rule> {
         let Self::Asked {
             outstanding,
             named,
@@ -128,7 +128,9 @@ impl Repair {
         if !lacking.is_subset(outstanding) {
             return Err(Rule::HolesForm);
         }
-        let owed = outstanding.difference(&lacking).chain(&*named).copied();
+        // What follows from an entry that a ring has kept, it may have dropped.
+        let named = named.iter().filter(|_| !is_ring);
+        let owed = outstanding.difference(&lacking).chain(named).copied();
         let owed = whole.then(|| owed.collect());
         *self = Self::Answered { lacking, owed };
         Ok(())

@@ -238,7 +238,9 @@ impl ClientSession {
             return Err(Rule::HolesForm.into());
         }
         if granted.parked.is_some() {
-            return granted.repair.answered(holes).map_err(Fault::from);
+            let is_ring = !granted.ack.summary.coverage.is_complete();
+            let answered = granted.repair.answered(holes, is_ring);
+            return answered.map_err(Fault::from);
         }
         if !matches!(granted.finding, Finding::Done) {
             return Err(unexpected);

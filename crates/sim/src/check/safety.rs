@@ -83,9 +83,7 @@ impl Checks {
         let Ok(Reply::Published(hashes)) = result else {
             return;
         };
-        // A ring keeps what is above its floor, and its own clock may be behind that.
-        let ring = self.floor(node, topic).is_some();
-        for hash in hashes.iter().filter(|_| !ring) {
+        for hash in hashes {
             if !self.has(node, topic, hash) {
                 self.fail(
                     now,
@@ -93,15 +91,10 @@ impl Checks {
                 );
             }
         }
-        let held = hashes
-            .iter()
-            .filter(|hash| self.has(node, topic, hash))
-            .copied();
-        let held: Vec<EntryHash> = held.collect();
         self.acknowledged
             .entry((node, topic))
             .or_default()
-            .extend(held);
+            .extend(hashes);
     }
 
     /// Commands of a node that have had no answer.

@@ -1,7 +1,7 @@
 //! Carrying out what a run has planned.
 
 use bytes::Bytes;
-use osier_core::{Control, Kind};
+use osier_core::{Control, Kind, NodeId};
 use osier_engine::{CommandId, Input};
 
 use super::{Work, World};
@@ -107,6 +107,11 @@ impl World {
     ) -> Option<CommandId> {
         let items = vec![Bytes::from(control.to_bytes())];
         self.write(index, topic, Kind::CONTROL, vec![items])
+    }
+
+    /// Whether an author is a hostile one.
+    pub(crate) fn is_hostile(&self, author: &NodeId) -> bool {
+        self.authors.iter().any(|hostile| hostile.id() == *author)
     }
 
     fn hostile(&mut self, author: usize, to: NodeIndex) {

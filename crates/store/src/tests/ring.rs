@@ -213,6 +213,44 @@ fn a_ring_of_time_drops_what_is_older() {
     clean(&ring);
 }
 
+/// A ring that was away has not seen what leads from a tip below its floor to what its author wrote
+/// since: the old tip is none any more, in whatever order things come (`STO-12`).
+#[test]
+fn a_low_tip_goes_when_its_author_has_gone_on() {
+    let mut author = Chain::new(1);
+    let low: Vec<_> = (0..4).map(|n| author.at(100 + n).next(b"low")).collect();
+    let high = author.at(9_000).next(b"high");
+    let others = chain(2, topic(), 6);
+    let archive = Store::in_memory(ID).unwrap();
+    commit(
+        &archive,
+        &[low.clone(), vec![high.clone()], others.clone()].concat(),
+    );
+    for order in 0..3 {
+        let ring = ring(Retention::Newest { entries: 4 });
+        commit(&ring, &low[..2]);
+        if order == 0 {
+            commit(&ring, std::slice::from_ref(&high));
+        }
+        commit(&ring, &others);
+        ring.prune(topic(), 1_800_000_000_000).unwrap();
+        if order == 1 {
+            commit(&ring, std::slice::from_ref(&high));
+        } else if order == 2 {
+            commit(&ring, &[high.clone(), low[1].clone()]);
+        }
+        clean(&ring);
+        let (ring, archive) = [&ring, &archive]
+            .map(|store| store.snapshot(topic()).unwrap())
+            .into();
+        assert_eq!(
+            ring.heads(None, 9).unwrap(),
+            archive.heads(None, 9).unwrap()
+        );
+        assert_eq!(ring.summary().state, archive.summary().state);
+    }
+}
+
 /// An entry that names what lies below the floor makes no hole once that was refused.
 #[test]
 fn a_name_below_the_floor_is_settled_by_its_refusal() {
