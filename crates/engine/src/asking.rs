@@ -5,6 +5,7 @@ use osier_policy::{Outcome, Phase, silent_at};
 use osier_proto::{ClientEnd, Mode};
 
 use crate::{
+    catch_up::Claim,
     end::{Again, Meaning, meaning},
     engine::{Engine, Now},
     event::{DegradedReason, SyncEvent},
@@ -21,6 +22,11 @@ use crate::{
 impl Engine {
     /// Opens a session with a provider.
     pub(crate) fn ask(&mut self, id: TopicId, provider: NodeId, now: Now) {
+        self.open_session(id, provider, false, now);
+    }
+
+    /// Opens a session, which may be an audit.
+    pub(crate) fn open_session(&mut self, id: TopicId, provider: NodeId, audit: bool, now: Now) {
         let key = self.next_session();
         let request = RequestId::from_bytes(self.random_bytes());
         let Some(topic) = self.topics.get_mut(&id) else {
@@ -34,11 +40,13 @@ impl Engine {
         peer.asking = Some(key);
         peer.retry_at = None;
         peer.shown = SessionShown::default();
-        peer.outcome = Outcome::Streaming {
-            since: now.at,
-            last_progress: now.at,
-            phase: Phase::Hello,
-        };
+        if !audit {
+            peer.outcome = Outcome::Streaming {
+                since: now.at,
+                last_progress: now.at,
+                phase: Phase::Hello,
+            };
+        }
         let addresses = peer.addresses.clone();
         self.schedule.cancel(Timer::Retry(id, provider));
         self.schedule
@@ -48,6 +56,7 @@ impl Engine {
             Asking {
                 topic: id,
                 provider,
+                audit,
                 opened: now.at,
                 progress: now.at,
                 session: None,
@@ -77,8 +86,13 @@ impl Engine {
                 mode,
                 role,
                 token_unserviceable,
-                ..
+                summary,
             } => {
+                let claim = Claim {
+                    state: Some(summary.state),
+                    entries: summary.set.count(),
+                };
+                self.audit_started(key, mode, claim, now);
                 self.session_started(key, session, mode, role, token_unserviceable, now);
             }
             SessionEvent::Progress { received, expected } => {
@@ -122,6 +136,27 @@ impl Engine {
         }
         self.session_moved(key, now);
         self.put(Output::SessionDurable { key, batch, ok });
+    }
+
+    /// An audit that finds a difference is a hint like any other, and a reason to be neighbours:
+    /// the swarm has not brought the two together.
+    fn audit_started(&mut self, key: SessionKey, mode: Mode, claim: Claim, now: Now) {
+        let asking = self.sessions.asking.get(&key);
+        let Some(asking) = asking.filter(|a| a.audit && mode != Mode::Equal) else {
+            return;
+        };
+        let (id, provider) = (asking.topic, asking.provider);
+        self.audit_soon(id, now);
+        let Some(topic) = self.topics.get(&id) else {
+            return;
+        };
+        let apart = topic.peers.get(&provider).is_some_and(|p| !p.neighbor);
+        if claim.entries >= topic.held.summary.set.count() {
+            self.hint(id, provider, claim, now);
+        }
+        if apart {
+            self.meet(id, provider);
+        }
     }
 
     fn session_started(
@@ -310,6 +345,7 @@ impl Engine {
             .completion
             .behind_since()
             .is_some_and(|since| asking.opened < since);
+        let mine = topic.held.summary.state;
         let peer = topic.peer_mut(provider, now.at);
         assert_eq!(
             peer.asking,
@@ -318,7 +354,16 @@ impl Engine {
         );
         peer.asking = None;
         let is_news = !matches!(peer.outcome, Outcome::Lost | Outcome::Silent { .. });
+        if let Meaning::Drained(evidence) = &meaning
+            && evidence.state() == mine
+        {
+            peer.agreed = Some(now.at);
+        }
+        let stands = asking.audit
+            && matches!(peer.outcome, Outcome::Drained(_))
+            && meaning.says_nothing_new();
         let (outcome, degraded, retry) = meaning.judge(now.at);
+        let degraded = degraded.filter(|_| !stands);
         peer.retry_at = match retry {
             Again::No => {
                 peer.backoff.up(now.at);
@@ -337,29 +382,36 @@ impl Engine {
             peer.link = Link::Down;
         }
         // What has come to light since the session began, its snapshot may not have held.
-        peer.outcome = if stale && matches!(outcome, Outcome::Drained(_)) {
-            Outcome::Unasked
-        } else {
-            outcome
-        };
-        if let Some(session) = asking.session {
-            let ended = outcome_word(peer);
-            self.emit(
-                id,
-                SyncEvent::SyncEnded {
-                    provider,
-                    session,
-                    outcome: ended,
-                },
-            );
+        if stale && matches!(outcome, Outcome::Drained(_)) {
+            peer.outcome = Outcome::Unasked;
+        } else if !stands {
+            peer.outcome = outcome;
         }
-        match degraded {
-            Some(reason) if is_news => {
-                self.degraded(id, provider, asking.session, reason);
-            }
-            _ => {}
-        }
+        let outcome = outcome_word(peer);
+        self.tell_ended(id, &asking, outcome, degraded.filter(|_| is_news));
         self.reconsider(id, now);
+    }
+
+    /// The one end of a session that was told to have begun, and what it means if that is news.
+    fn tell_ended(
+        &mut self,
+        id: TopicId,
+        asking: &Asking,
+        outcome: &'static str,
+        degraded: Option<DegradedReason>,
+    ) {
+        let provider = asking.provider;
+        if let Some(session) = asking.session {
+            let ended = SyncEvent::SyncEnded {
+                provider,
+                session,
+                outcome,
+            };
+            self.emit(id, ended);
+        }
+        if let Some(reason) = degraded {
+            self.degraded(id, provider, asking.session, reason);
+        }
     }
 
     /// Tells that a trusted provider cannot be counted on now.

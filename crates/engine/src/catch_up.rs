@@ -141,9 +141,15 @@ fn ask_again(topic: &mut Topic, me: NodeId, now: Now, settle: Duration) -> bool 
             peer.outcome,
             Outcome::Refused { .. } | Outcome::Cut(_) | Outcome::Silent { .. } | Outcome::Lost
         );
-        if peer.asking.is_none() && !failed {
-            peer.outcome = Outcome::Unasked;
+        if failed {
+            continue;
+        }
+        if peer.asking.is_none() {
             peer.retry_at = Some(peer.retry_at.map_or(at, |paced| paced.max(at)));
+        }
+        // An audit that is under way proves nothing any more, and neither does what stood before.
+        if peer.asking.is_none() || matches!(peer.outcome, Outcome::Drained(_)) {
+            peer.outcome = Outcome::Unasked;
         }
     }
     any

@@ -272,7 +272,7 @@ impl Engine {
                 let synced = synced(topic, self.me, by, coverage, &convergence, still_pending);
                 topic.completion.held_before = topic.newest_held();
                 topic.completion.holes_accepted = topic.held.holes;
-                tell_synced(&topic.completion, synced)
+                tell_synced(&topic.completion, topic.held.summary.coverage, synced)
             }
             Verdict::Pending { .. } => (pending(topic), Vec::new()),
             Verdict::Diverged { camps, .. } => tell_diverged(&topic.completion.told, camps),
@@ -354,7 +354,7 @@ fn synced(
         provider,
         session,
         still_pending,
-        coverage,
+        coverage: within_own(topic, coverage),
         convergence,
         entries,
         state_hash,
@@ -362,17 +362,27 @@ fn synced(
     }
 }
 
+/// How far back history is complete here: not further than this node itself holds it, whoever
+/// vouches for more (`CMP-36`).
+fn within_own(topic: &Topic, vouched: Coverage) -> Coverage {
+    let own = topic.held.summary.coverage;
+    if own.reaches(&vouched) { vouched } else { own }
+}
+
 /// Told again only when it says something else: another voucher, extent or agreement, or an end
-/// of doubt.
-fn tell_synced(completion: &Completion, new: Synced) -> (Told, Vec<SyncEvent>) {
+/// of doubt. `own` is this node's own coverage.
+fn tell_synced(completion: &Completion, own: Coverage, new: Synced) -> (Told, Vec<SyncEvent>) {
+    // A ring that goes on dropping what it does not keep says nothing new.
+    let by_own_floor = new.coverage == own && !own.is_complete();
     let same = matches!(&completion.told, Told::Synced(old) if completion.behind.is_none()
         && old.provider == new.provider
         && old.session == new.session
-        && old.coverage == new.coverage
+        && (old.coverage == new.coverage || by_own_floor && !old.coverage.is_complete())
         && old.convergence == new.convergence);
     let mut events = Vec::new();
     if !same {
-        if let Coverage::From { .. } = new.coverage {
+        // Nobody is deeper than a ring wants to be.
+        if !new.coverage.is_complete() && !by_own_floor {
             let (provider, coverage) = (new.provider, new.coverage);
             events.push(SyncEvent::HistoryTruncated { provider, coverage });
         }

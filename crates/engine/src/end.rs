@@ -2,7 +2,7 @@
 
 use osier_core::{Duration, Instant};
 use osier_policy::{CutReason, Outcome, RefuseReason as Refused};
-use osier_proto::{ClientEnd, CutReason as Cut, Evidence, FailureReason, RefuseReason};
+use osier_proto::{ClientEnd, CutReason as Cut, Evidence, FailureReason, Mode, RefuseReason};
 
 use crate::{event::DegradedReason, limit, proof::Drained};
 
@@ -45,6 +45,16 @@ pub(crate) enum Again {
 type Judgement = (Outcome<Drained>, Option<DegradedReason>, Again);
 
 impl Meaning {
+    /// Whether, of a provider that has drained, it leaves what it vouched for as it was: it still
+    /// agrees, or could not say now.
+    pub(crate) fn says_nothing_new(&self) -> bool {
+        match self {
+            Self::Drained(evidence) => evidence.mode() == Mode::Equal,
+            Self::Refused { .. } | Self::Again { .. } => true,
+            Self::Gone(_) | Self::Cut { .. } | Self::Silent => false,
+        }
+    }
+
     pub(crate) fn judge(self, now: Instant) -> Judgement {
         match self {
             Self::Drained(evidence) => (Outcome::Drained(Drained(*evidence)), None, Again::No),

@@ -160,6 +160,7 @@ impl Engine {
                 Timer::Watermark(topic) => self.watermark_due(topic, now),
                 Timer::NoProvider(topic) | Timer::Reconsider(topic) => self.reconsider(topic, now),
                 Timer::CatchUp(topic) => self.catch_up(topic, now),
+                Timer::Audit(topic) => self.audit_due(topic, now),
                 Timer::Retry(topic, peer) => self.retry(topic, peer, now),
                 Timer::Silence(key) => self.silence(key, now),
             }

@@ -11,6 +11,7 @@ use crate::{
     ingest::Origin,
     limit,
     output::Output,
+    proof::Drained,
     schedule::Timer,
 };
 
@@ -170,15 +171,28 @@ impl Engine {
         let (mine, theirs) = (topic.held.summary, heard.summary);
         // Equal tips do not make equal sets: a hole may be open on one side only.
         let whole = mine.coverage.is_complete() && theirs.coverage.is_complete();
+        let speaks_for_us = topic.speaks_for_us(signer);
+        let peer = topic.peer_mut(signer, now.at);
         if theirs.state == mine.state && (theirs.set == mine.set || !whole) {
-            topic.trickle.hear_consistent();
+            peer.agreed = Some(now.at);
+            if speaks_for_us {
+                topic.trickle.hear_consistent();
+            }
             return;
         }
-        topic.trickle.reset(now.at, random);
-        self.schedule_watermark(id);
+        // Two that differ for good must not keep the whole swarm talking.
+        let differ = Some((theirs.state, mine.state));
+        let is_news = std::mem::replace(&mut peer.differed, differ) != differ;
+        // What was drained in that very state holds nothing new.
+        let is_known = matches!(&peer.outcome, Outcome::Drained(Drained(evidence))
+            if evidence.state() == theirs.state && evidence.set() == theirs.set);
+        if is_news {
+            topic.trickle.reset(now.at, random);
+            self.schedule_watermark(id);
+        }
         // Who holds less hears our watermark and asks us.
         let entries = heard.summary.set.count();
-        if entries >= mine.set.count() {
+        if entries >= mine.set.count() && !is_known {
             self.hint(
                 id,
                 signer,

@@ -216,6 +216,10 @@ impl Engine {
             return;
         };
         topic.trickle.reset(now.at, random);
+        self.audit_soon(id, now);
+        let Some(topic) = self.topics.get(&id) else {
+            return;
+        };
         let phase = if live && topic.completion.is_synced() {
             EntryPhase::Live
         } else {

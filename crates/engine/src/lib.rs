@@ -14,12 +14,14 @@
 //! | `own_chain`, `publish` | the node's own writes |
 //! | `ingest`, `owner` | entries on their way to disk, and what the owner says in them |
 //! | `gossip`, `trickle`, `unauthentic` | hints out and in |
+//! | `audit` | asking again when nothing hints at it |
 //! | `completion`, `catch_up`, `proof` | facts, verdict, what watchers are told |
 //! | `status`, `word` | a topic at one moment; reasons for people |
 //! | `schedule` | every timer |
 //! | `limit` | every bound |
 
 mod asking;
+mod audit;
 mod catch_up;
 mod completion;
 mod end;

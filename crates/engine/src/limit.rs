@@ -47,6 +47,14 @@ pub const NO_PROVIDER_AFTER_MS: u64 = 5_000;
 /// burst of gossip arrive by itself. Jitter of as much again is added.
 pub const BEHIND_SETTLE_MS: u64 = 200;
 
+/// Shortest time between two audits of a topic, in milliseconds, less jitter of up to a half: so
+/// long can gossip that has fallen apart keep a change from a node.
+pub const AUDIT_MIN_MS: u64 = 60_000;
+
+/// Longest time between two audits of a topic, in milliseconds, after some in which all agreed. An
+/// idle topic whose archive is not heard in the swarm costs a round trip in so long.
+pub const AUDIT_MAX_MS: u64 = 8 * 60_000;
+
 /// Progress events of one session, at most one in so many milliseconds.
 pub const PROGRESS_EVERY_MS: u64 = 100;
 

@@ -38,6 +38,7 @@ impl Engine {
             bootstrap,
         });
         self.schedule_watermark(id);
+        self.schedule_audit(id, now);
         self.schedule
             .set(Timer::NoProvider(id), now.at.after(NO_PROVIDER_AFTER));
         if let Some(topic) = self.topics.get(&id) {

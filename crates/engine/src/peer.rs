@@ -1,6 +1,6 @@
 //! One peer in one topic: whether it can be reached, and what its history came to.
 
-use osier_core::{Instant, Role, SessionId};
+use osier_core::{Instant, Role, SessionId, StateHash};
 use osier_policy::{Backoff, Outcome};
 
 use crate::{catch_up::Claim, input::SessionKey, proof::Drained};
@@ -43,6 +43,10 @@ pub(crate) struct Peer {
     pub(crate) retry_at: Option<Instant>,
     /// What it has said to hold that this node may not, until it is looked into.
     pub(crate) claim: Option<Claim>,
+    /// When it was last known to hold what this node holds, by its watermark or by a session.
+    pub(crate) agreed: Option<Instant>,
+    /// What it and this node held when its watermark last showed a difference.
+    pub(crate) differed: Option<(StateHash, StateHash)>,
     /// When it was last heard of; the peer unheard of for longest is forgotten first.
     pub(crate) heard: Instant,
 }
@@ -60,6 +64,8 @@ impl Peer {
             backoff: Backoff::new(),
             retry_at: None,
             claim: None,
+            agreed: None,
+            differed: None,
             heard: now,
         }
     }

@@ -17,6 +17,8 @@ pub(crate) enum Timer {
     Reconsider(TopicId),
     /// The topic has had time to catch up by gossip; a session must now.
     CatchUp(TopicId),
+    /// A provider that has not been heard to agree may be due to be asked.
+    Audit(TopicId),
     /// A provider may be asked again.
     Retry(TopicId, NodeId),
     /// A session's provider may have been silent for too long.
@@ -64,6 +66,7 @@ impl Schedule {
             | Timer::NoProvider(t)
             | Timer::Reconsider(t)
             | Timer::CatchUp(t)
+            | Timer::Audit(t)
             | Timer::Retry(t, _) => *t == topic,
             Timer::Silence(_) => false,
         };

@@ -13,6 +13,9 @@ pub(crate) struct Asking {
     pub(crate) topic: TopicId,
     pub(crate) provider: NodeId,
     pub(crate) opened: Instant,
+    /// Whether it only looks whether a provider that has drained still agrees (`GOS-9`): till it
+    /// finds otherwise, what that provider vouched for stands.
+    pub(crate) audit: bool,
     /// When it last moved.
     pub(crate) progress: Instant,
     /// The provider's name for it, once granted.

@@ -11,6 +11,7 @@ use osier_policy::{
 use osier_proto::{Lsn, Summary, Token};
 
 use crate::{
+    audit::Audits,
     completion::Completion,
     input::TopicSetup,
     limit::{FUTURE_SLACK_MS, PEERS_PER_TOPIC_MAX},
@@ -44,6 +45,7 @@ pub(crate) struct Topic {
     pub(crate) own: OwnChain,
     pub(crate) completion: Completion,
     pub(crate) trickle: Trickle,
+    pub(crate) audits: Audits,
     pub(crate) unauthentic: Unauthentic,
     /// Number of the next gossip message: equal bytes would be suppressed for 90 s.
     pub(crate) gossip_sequence: u64,
@@ -84,6 +86,7 @@ impl Topic {
             newest: setup.newest,
             recent: setup.newest.map(|newest| newest.time),
             trickle: Trickle::new(now, random),
+            audits: Audits::new(now),
             unauthentic: Unauthentic::default(),
             gossip_sequence: gossip_base,
             just_written: Vec::new(),

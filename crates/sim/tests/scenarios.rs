@@ -247,6 +247,105 @@ fn partition_and_heal() {
     }
 }
 
+fn sessions_begun(world: &World, node: usize, after: u64) -> usize {
+    let told = world.told(node, 0);
+    let begun = told
+        .into_iter()
+        .filter(|(at, event)| *at >= after && matches!(event, SyncEvent::SyncStarted { .. }));
+    begun.count()
+}
+
+/// GOS-9: a swarm that has fallen into two, each of which agrees with itself. Nothing lags, nobody
+/// loses a link to a provider, no hint crosses: an audit finds it within a minute.
+#[test]
+fn islands_of_gossip_are_joined_by_an_audit() {
+    for writer in [1, 4] {
+        let specs = (0..6).map(|node| match node {
+            0 => NodeSpec::archive().trusting(3, 20, Role::Archive),
+            3 => NodeSpec::archive().trusting(0, 20, Role::Archive),
+            _ => NodeSpec::peer(),
+        });
+        let mut world = world(specs.collect());
+        start_all(&mut world);
+        world.run_for(10 * SEC);
+        world.split_swarm(0, &[0, 1, 2], &[3, 4, 5]);
+        world.publish(writer, 0, 3);
+        world.run_for(2 * SEC);
+        let there = if writer == 1 { 5 } else { 2 };
+        assert_eq!(entries(&world, there), 0, "the islands are apart");
+        for node in 0..6 {
+            reaches(&mut world, node, 3, 70 * SEC);
+        }
+    }
+}
+
+/// An audit is silent while all agree, and where gossip shows that they do there is none.
+#[test]
+fn an_idle_topic_costs_no_sessions() {
+    let specs = vec![NodeSpec::archive(), NodeSpec::peer(), NodeSpec::peer()];
+    let mut world = world(specs);
+    start_all(&mut world);
+    world.publish(0, 0, 5);
+    world.run_for(600 * SEC);
+    let before = world.now();
+    world.run_for(1_800 * SEC);
+    no_violation(&world);
+    for node in 1..3 {
+        assert_eq!(sessions_begun(&world, node, before), 0);
+    }
+}
+
+/// Where gossip does not reach, half an hour of agreement costs a few round trips and no word.
+#[test]
+fn a_deaf_client_audits_ever_less_often() {
+    let mut world = world(vec![NodeSpec::archive(), NodeSpec::peer()]);
+    start_all(&mut world);
+    world.publish(0, 0, 5);
+    reaches(&mut world, 1, 5, 5 * SEC);
+    world.deafen(1, true);
+    world.run_for(600 * SEC);
+    let before = world.now();
+    world.run_for(1_800 * SEC);
+    no_violation(&world);
+    let begun = sessions_begun(&world, 1, before);
+    assert!((3..=8).contains(&begun), "{begun} audits");
+    let told = world.told(1, 0);
+    let news = told.into_iter().filter(|(at, event)| {
+        let of_session = matches!(
+            event,
+            SyncEvent::SyncStarted { .. } | SyncEvent::SyncEnded { .. }
+        );
+        *at >= before && !of_session
+    });
+    assert_eq!(news.collect::<Vec<_>>(), []);
+}
+
+/// CMP-36: a ring that an archive vouches for says no more than it holds itself, and blames nobody
+/// for its own floor.
+#[test]
+fn a_ring_says_no_more_than_it_holds() {
+    let ring = NodeSpec::replay(10).trusting(0, 10, Role::Archive);
+    let mut world = world(vec![NodeSpec::archive(), ring]);
+    start_all(&mut world);
+    for _ in 0..40 {
+        world.run_for(5 * MS);
+        world.publish(0, 0, 1);
+    }
+    world.run_for(SEC);
+    // It is asked again by heads, and the archive vouches for everything.
+    world.tell_lagged(1);
+    world.run_for(10 * SEC);
+    no_violation(&world);
+    let state = world.state(1, 0).unwrap();
+    assert_eq!(state.phase, TopicPhase::Synced);
+    assert!(!state.coverage.is_complete());
+    assert!(!state.synced.unwrap().coverage.is_complete());
+    assert!(!has_told(&world, 1, |event| matches!(
+        event,
+        SyncEvent::HistoryTruncated { .. }
+    )));
+}
+
 /// IR-03: a node that crashed and came back with the same key is accepted at once, each time.
 #[test]
 fn restart_with_the_same_key() {

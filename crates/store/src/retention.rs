@@ -38,13 +38,13 @@ use crate::{
 /// of entries to keep: an author with a wrong clock must not push honest entries out.
 pub const FUTURE_SLACK_MS: u64 = 10 * 60 * 1000;
 
-/// Entries removed in one transaction, and what is left of their last millisecond: a prune of a long
-/// history must not hold up the entries that wait for the writer for more than a moment. Over it:
-/// more transactions follow.
+/// Entries removed in one transaction, and what is left of their last millisecond: a prune of a
+/// long history must not hold up the entries that wait for the writer for more than a moment. Over
+/// it: more transactions follow.
 const PRUNE_STEP_ENTRIES: usize = 16_384;
 
-/// Entries of the oldest millisecond are all kept while that makes a ring at most this many times as
-/// long as it should be, and all dropped otherwise: a burst must not fill the disk of a ring.
+/// Entries of the oldest millisecond are all kept while that makes a ring at most this many times
+/// as long as it should be, and all dropped otherwise: a burst must not fill the disk of a ring.
 const NEWEST_STRETCH_MAX: u64 = 2;
 
 /// How much history a topic keeps.
@@ -256,8 +256,8 @@ struct Sweep {
 }
 
 /// Entries from the old floor to the wanted one that are not tips, or that their author has gone on
-/// from; about a step's worth. Those below the old floor are tips: the commit path removes them when
-/// they no longer are.
+/// from; about a step's worth. Those below the old floor are tips: the commit path removes them
+/// when they no longer are.
 fn sweep(
     tables: &mut Tables<'_>,
     no: TopicNo,

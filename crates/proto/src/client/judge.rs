@@ -351,8 +351,8 @@ impl Granted {
     }
 
     /// Whether a hole is no matter of this session: the provider says that it lacks the entry, too,
-    /// or the hole has opened since the provider was asked. All that it vouches for was here by then,
-    /// so such a hole is gossip's, unless the answer itself names it.
+    /// or the hole has opened since the provider was asked. All that it vouches for was here by
+    /// then, so such a hole is gossip's, unless the answer itself names it.
     fn is_explained(&self, hole: &EntryHash) -> bool {
         let listed = |holes: &[EntryHash]| holes.binary_search(hole).is_ok();
         let carried = self

@@ -21,7 +21,7 @@ pub(crate) fn differ(world: &World, members: &[NodeIndex], topic: usize) -> Opti
             ));
         }
         let mut unlike = unlike(&tips, &their_tips);
-        // What a hostile author gave to a ring alone, the ring may have dropped before others had it.
+        // What a hostile author gave to a ring alone, it may have dropped before others had it.
         if [*first, *node]
             .iter()
             .any(|n| world.checks.floor(*n, id).is_some())

@@ -1,7 +1,7 @@
 //! What the checkers are shown as the world goes on.
 
 use osier_core::TopicId;
-use osier_engine::{SyncEvent, TopicState};
+use osier_engine::{SyncEvent, Synced, TopicState};
 use osier_proto::{ClientEnd, Lsn, ProviderEnd};
 
 use super::World;
@@ -58,7 +58,22 @@ impl World {
         upto: Lsn,
         event: SyncEvent,
     ) {
+        if let SyncEvent::HistorySynced(synced) = &event {
+            self.check_own_extent(index, topic, synced);
+        }
         self.checks.emitted(self.now, index, topic, upto, event);
+    }
+
+    /// Nobody says that more is complete here than this node itself holds (`CMP-36`).
+    fn check_own_extent(&mut self, index: NodeIndex, topic: TopicId, synced: &Synced) {
+        let node = &self.nodes[index];
+        let up = node.up.as_ref().expect("a running engine speaks");
+        let state = up.engine.state(topic, node.clock.read(self.now));
+        let own = state.map(|state| state.coverage);
+        if own.is_some_and(|own| !own.reaches(&synced.coverage)) {
+            let what = format!("n{index} says {:?} and holds {own:?}", synced.coverage);
+            self.checks.fail(self.now, what);
+        }
     }
 
     pub(super) fn judge_client_end(&mut self, index: NodeIndex, live: &Live, end: &ClientEnd) {

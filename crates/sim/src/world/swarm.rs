@@ -159,6 +159,34 @@ impl World {
         }
     }
 
+    /// The swarm falls into two, each whole: everybody is everybody's neighbour on either side, and
+    /// nobody remembers the other side. Sessions go on as they were.
+    pub fn split_swarm(&mut self, topic: usize, some: &[NodeIndex], others: &[NodeIndex]) {
+        let topic = self.topic(topic);
+        let pairs = |from: &[NodeIndex], to: &[NodeIndex]| -> Vec<(NodeIndex, NodeIndex)> {
+            let each = from
+                .iter()
+                .flat_map(|one| to.iter().map(move |other| (*one, *other)));
+            each.collect()
+        };
+        for (one, other) in [pairs(some, some), pairs(others, others)].concat() {
+            if self.overlay.befriend(topic, one, other) {
+                self.tell_neighbor(one, topic, other, true);
+                self.tell_neighbor(other, topic, one, true);
+            }
+        }
+        for (one, other) in [pairs(some, others), pairs(others, some)].concat() {
+            let Some(member) = self.overlay.member(topic, one) else {
+                continue;
+            };
+            member.remembered.remove(&other);
+            if member.neighbors.remove(&other) {
+                self.tell_neighbor(one, topic, other, false);
+            }
+        }
+        self.settle();
+    }
+
     fn tell_neighbor(&mut self, index: NodeIndex, topic: TopicId, peer: NodeIndex, up: bool) {
         let peer = self.id(peer);
         let input = Input::Neighbor { topic, peer, up };
