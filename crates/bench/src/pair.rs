@@ -179,7 +179,14 @@ impl<'a> End<'a> {
                 (Some(SessionOutput::Progress { received, .. }), _) => self.received = received,
                 (Some(SessionOutput::ClientEnded(end)), _) => self.ended = Some(end),
                 (Some(SessionOutput::ProviderEnded(_)), _) => {}
-                (None, None) => break,
+                (None, None) => {
+                    let begun = Wall::now();
+                    let worked = self.session.work(now);
+                    self.spent += begun.elapsed();
+                    if !worked {
+                        break;
+                    }
+                }
             }
         }
         for message in &messages {

@@ -116,6 +116,7 @@ impl Granted {
         match (&self.parked, &self.finding) {
             (Some(_), _) => "a marker is judged",
             (None, Finding::HeadsAwaited) => "heads are awaited",
+            (None, Finding::HeadsCompared(_)) => "heads are compared",
             (None, Finding::HeadsAnswered) => "an answer to heads is awaited",
             (None, Finding::Ranges(_)) => "ranges are compared",
             (None, Finding::Done) => "entries are received",
@@ -198,6 +199,19 @@ impl ClientSession {
     fn send(&mut self, message: Message, now: Instant) {
         self.watch.spoke(now);
         self.outbox.push(SessionOutput::Send(message));
+    }
+
+    /// Tells that the session gets on although no entry has come, now and then.
+    fn progress_slowly(&mut self, now: Instant) {
+        if self.has_ended() || !self.watch.tells(now) {
+            return;
+        }
+        let granted = self.granted();
+        let progress = SessionOutput::Progress {
+            received: granted.map_or(0, |granted| granted.intake.arrived().count()),
+            expected: granted.and_then(|granted| granted.expected),
+        };
+        self.outbox.push(progress);
     }
 
     fn has_ended(&self) -> bool {
@@ -414,12 +428,34 @@ impl Session for ClientSession {
         self.watch.heard(now);
         if !matches!(message, Message::Alive(_)) {
             self.watch.moved(now);
+            self.progress_slowly(now);
         }
         let taken = self.on_message(message, now);
         if let Err(fault) = taken.and_then(|()| self.admit(now)) {
             return self.end_by(fault, now);
         }
         self.settle(now);
+    }
+
+    fn stream_moved(&mut self, bytes: usize, now: Instant) {
+        if !self.is_over() && self.watch.moved_bytes(bytes, now) {
+            self.progress_slowly(now);
+        }
+    }
+
+    fn work(&mut self, now: Instant) -> bool {
+        match self.compare(now) {
+            Ok(worked) => worked,
+            Err(fault) => {
+                self.end_by(fault, now);
+                true
+            }
+        }
+    }
+
+    fn has_work(&self) -> bool {
+        let finding = self.granted().map(|granted| &granted.finding);
+        matches!(finding, Some(Finding::HeadsCompared(_)))
     }
 
     fn durable(&mut self, batch: u64, ok: bool, now: Instant) {

@@ -1,7 +1,5 @@
 //! Frontiers (`SES-7`): what the other side lacks, judged from its tips.
 
-use std::collections::BTreeMap;
-
 use osier_core::{AuthorTips, EntryHash, Head, NodeId, Seq, SetSum, StateHash, state_hash};
 
 use crate::{
@@ -60,59 +58,104 @@ pub(crate) struct Tails {
     pub(crate) sum: SetSum,
 }
 
-/// For every author of ours: nothing if the tips are equal or we hold none of theirs (they are
-/// ahead, or on another branch), the whole chain if they have no tip, else what follows the last
-/// tip of theirs that we hold. None if counting it would take too long: ranges follow then.
+/// Works out what the other side lacks, slice by slice: for every author of ours, nothing if the
+/// tips are equal or we hold none of theirs (they are ahead, or on another branch), the whole chain
+/// if they have no tip, else what follows the last tip of theirs that we hold.
 ///
 /// Forks and detached spans make this wrong. The sum shows it, and ranges follow.
-pub(crate) fn tails(
-    view: &dyn View,
-    ours: &[Head],
-    theirs: &[Head],
-) -> Result<Option<Tails>, ViewError> {
-    let mut their_tips: BTreeMap<NodeId, Vec<&Head>> = BTreeMap::new();
-    for head in theirs {
-        their_tips.entry(head.author).or_default().push(head);
-    }
-    let mut tails = Tails::default();
-    for tips in ours.chunk_by(|a, b| a.author == b.author) {
-        let Some(author) = tips.first().map(|head| head.author) else {
-            continue;
-        };
-        let theirs = their_tips.get(&author).map_or(&[][..], Vec::as_slice);
-        let after = match tail(view, tips, theirs)? {
-            Tail::Nothing => continue,
-            Tail::Whole => None,
-            Tail::After(seq) => Some(seq),
-        };
-        if !tails.add(view, author, after)? {
-            return Ok(None);
-        }
-    }
-    Ok(Some(tails))
+#[derive(Debug)]
+pub(crate) struct TailsWalk {
+    ours: Vec<Head>,
+    theirs: Vec<Head>,
+    /// The first of our heads whose author has not been looked at.
+    at: usize,
+    /// A chain that has been begun, and after which position to go on.
+    chain: Option<(NodeId, Option<Seq>)>,
+    tails: Tails,
 }
 
-impl Tails {
-    /// Takes in what follows a place; false when that is too much.
-    fn add(
+/// Where a walk stands.
+#[derive(Debug)]
+pub(crate) enum Walked {
+    /// There is more to look at.
+    More,
+    /// All that the other side lacks.
+    Tails(Tails),
+    /// Counting it would take too long: ranges follow.
+    TooMuch,
+}
+
+impl TailsWalk {
+    /// Both sides' heads in their one form.
+    pub(crate) fn new(ours: Vec<Head>, theirs: Vec<Head>) -> Self {
+        Self {
+            ours,
+            theirs,
+            at: 0,
+            chain: None,
+            tails: Tails::default(),
+        }
+    }
+
+    pub(crate) fn ours(&self) -> &[Head] {
+        &self.ours
+    }
+
+    pub(crate) fn theirs(&self) -> &[Head] {
+        &self.theirs
+    }
+
+    /// Looks at about so many entries or authors.
+    pub(crate) fn step(&mut self, view: &dyn View, slice: usize) -> Result<Walked, ViewError> {
+        let mut looked = 0;
+        while looked < slice {
+            if let Some((author, after)) = self.chain.take() {
+                looked += self.count_page(view, author, after)?;
+                if self.tails.sum.count() > PLANNED_HASHES_MAX as u64 {
+                    return Ok(Walked::TooMuch);
+                }
+            } else if self.at < self.ours.len() {
+                self.next_author(view)?;
+                looked += 1;
+            } else {
+                return Ok(Walked::Tails(std::mem::take(&mut self.tails)));
+            }
+        }
+        Ok(Walked::More)
+    }
+
+    fn next_author(&mut self, view: &dyn View) -> Result<(), ViewError> {
+        let rest = &self.ours[self.at..];
+        let author = rest[0].author;
+        let tips = rest.partition_point(|head| head.author == author);
+        let from = self.theirs.partition_point(|head| head.author < author);
+        let theirs = &self.theirs[from..];
+        let theirs = &theirs[..theirs.partition_point(|head| head.author == author)];
+        let after = match tail(view, &rest[..tips], theirs)? {
+            Tail::Nothing => None,
+            Tail::Whole => Some(None),
+            Tail::After(seq) => Some(Some(seq)),
+        };
+        self.at += tips;
+        if let Some(after) = after {
+            self.tails.chains.push((author, after));
+            self.chain = Some((author, after));
+        }
+        Ok(())
+    }
+
+    fn count_page(
         &mut self,
         view: &dyn View,
         author: NodeId,
         after: Option<Seq>,
-    ) -> Result<bool, ViewError> {
-        self.chains.push((author, after));
-        let mut rest = Some(after);
-        while let Some(after) = rest {
-            let page = chain_page(view, &author, after)?;
-            for hash in &page.hashes {
-                self.sum.insert(hash);
-            }
-            if self.sum.count() > PLANNED_HASHES_MAX as u64 {
-                return Ok(false);
-            }
-            rest = page.rest.map(Some);
+    ) -> Result<usize, ViewError> {
+        let page = chain_page(view, &author, after)?;
+        for hash in &page.hashes {
+            self.tails.sum.insert(hash);
         }
-        Ok(true)
+        self.chain = page.rest.map(|rest| (author, Some(rest)));
+        Ok(page.hashes.len().max(1))
     }
 }
 
@@ -159,11 +202,11 @@ enum Tail {
     After(Seq),
 }
 
-fn tail(view: &dyn View, ours: &[Head], theirs: &[&Head]) -> Result<Tail, ViewError> {
+fn tail(view: &dyn View, ours: &[Head], theirs: &[Head]) -> Result<Tail, ViewError> {
     if theirs.is_empty() {
         return Ok(Tail::Whole);
     }
-    if ours.iter().eq(theirs.iter().copied()) {
+    if ours == theirs {
         return Ok(Tail::Nothing);
     }
     let mut last = None;

@@ -73,7 +73,7 @@ pub const CHAIN_PAGE: usize = 1024;
 
 /// Planned hashes up to which a plan is put into log order, one lookup each. Larger plans go chain
 /// by chain.
-pub const PLAN_SORT_MAX: usize = 65_536;
+pub const PLAN_SORT_MAX: usize = 16_384;
 
 /// Bytes that a driver must be ready to hold unwritten for one session while it still reads. Two
 /// sides that both stopped reading for less could wait for each other for ever: the largest bulk
@@ -116,6 +116,26 @@ pub const PEER_SILENT_MS: u64 = 10_000;
 /// of life alone must not hold a session for ever. Long enough for a slow disk or a large compare.
 pub const PEER_STALLED_MS: u64 = 120_000;
 
+/// Bytes that must have moved before they count as progress: one that drips a byte now and then is
+/// not streaming. A link of 1 KiB a second passes.
+pub const PROGRESS_BYTES_MIN: usize = 512;
+
+/// Progress other than entries is told at most once in so many milliseconds: well within the half
+/// second after which a provider is slow (`POL-19`).
+pub const PROGRESS_EVERY_MS: u64 = 100;
+
+/// A provider that compares says so this often, in milliseconds: twice in the half second after
+/// which it would be slow.
+pub const WORKING_EVERY_MS: u64 = 200;
+
+/// How long a provider's word that it compares counts as progress, in milliseconds. Over it: it is
+/// slow, and then silent; a provider that only says that it works must not hold a topic up.
+pub const WORKING_MAX_MS: u64 = 60_000;
+
+/// Entries or authors that one slice of comparing heads looks at: some 5 ms of reading, 50 in a
+/// build without optimisation.
+pub const WORK_SLICE: usize = 1024;
+
 /// Bytes of one gossip message: the swarm's 4,096 less its own 39 of framing. Over it: the message
 /// is not sent, and the caller is told; `Live` becomes `Announce`.
 pub const GOSSIP_PAYLOAD_BYTES_MAX: usize = 4096 - 39;
@@ -138,6 +158,8 @@ const _: () = assert!(GATHER_MS < MARKER_PARKED_MS);
 const _: () = assert!(MARKER_PARKED_MS < PEER_SILENT_MS);
 const _: () = assert!(PEER_SILENT_MS < PEER_STALLED_MS);
 const _: () = assert!(ALIVE_EVERY_MS * 3 < PEER_SILENT_MS);
+const _: () = assert!(WORKING_EVERY_MS < ALIVE_EVERY_MS);
+const _: () = assert!(WORKING_MAX_MS < PEER_STALLED_MS);
 // Heads, holes and token of a marker fit its envelope.
 const _: () = assert!(
     MARKER_HEADS_MAX * 128 + MARKER_HEADS_MAX * 32 + TOKEN_BYTES_MAX + 1024

@@ -240,6 +240,14 @@ impl ProviderSession {
         self.end(ProviderEnd::Fault(fault));
     }
 
+    fn say_alive(&mut self, now: Instant) {
+        let alive = Alive {
+            phase: self.phase(),
+            sent: self.sent.count(),
+        };
+        self.send(Message::Alive(alive), now);
+    }
+
     /// A marker that was sent stands: nothing is said after it.
     fn send_failed(&mut self, reason: FailureReason, now: Instant) {
         if self.marked {
@@ -260,6 +268,7 @@ impl ProviderSession {
         match (&self.finding, self.marked) {
             _ if self.over => "over",
             (Finding::Heads(_), _) => "heads are awaited",
+            (Finding::Comparing(..), _) => "heads are compared",
             (Finding::Ranges(_), _) => "ranges are compared",
             (Finding::Done, false) => "entries are sent",
             (Finding::Done, true) => "the verdict is awaited",
@@ -278,7 +287,7 @@ impl ProviderSession {
         let name = message.name();
         match message {
             Message::Alive(_) => Ok(()),
-            Message::Heads(heads) => self.on_heads(&heads, now),
+            Message::Heads(heads) => self.on_heads(heads),
             Message::Range(frame) => self.on_range(&frame.0, now),
             Message::Entries(entries) => self.on_entries(entries, now),
             Message::UploadEnd => self.on_upload_end(),
@@ -373,6 +382,32 @@ impl Session for ProviderSession {
         self.settle(now);
     }
 
+    fn stream_moved(&mut self, bytes: usize, now: Instant) {
+        if !self.over {
+            self.watch.moved_bytes(bytes, now);
+        }
+    }
+
+    fn work(&mut self, now: Instant) -> bool {
+        if self.over {
+            return false;
+        }
+        match self.compare(now) {
+            Ok(worked) => {
+                self.settle(now);
+                worked
+            }
+            Err(fault) => {
+                self.end_by(fault, now);
+                true
+            }
+        }
+    }
+
+    fn has_work(&self) -> bool {
+        !self.over && matches!(self.finding, Finding::Comparing(..))
+    }
+
     fn durable(&mut self, batch: u64, ok: bool, now: Instant) {
         if self.over {
             return;
@@ -427,11 +462,7 @@ impl Session for ProviderSession {
             return self.end(ProviderEnd::Silent);
         }
         if now >= self.watch.alive_at() && !self.outbox.has_sends() {
-            let alive = Alive {
-                phase: self.phase(),
-                sent: self.sent.count(),
-            };
-            self.send(Message::Alive(alive), now);
+            self.say_alive(now);
         }
     }
 

@@ -11,12 +11,26 @@ use crate::{fault::Fault, marker::FailureReason, message::Message, output::Sessi
 /// [`Session::wants_input`], calls [`Session::on_time`] at [`Session::deadline`], and drops the
 /// machine once [`Session::is_over`]. After the end every input is ignored (`SES-14`).
 ///
+/// Work of its own that may take long, a machine does in slices: a driver calls [`Session::work`]
+/// while [`Session::has_work`], after what is ready to be read, written or timed, so that signs of
+/// life go out between them.
+///
 /// A driver bounds what it has not written yet, and gives no message while over that bound, which
 /// is at least [`OUTBOX_BYTES_MIN`](crate::limit::OUTBOX_BYTES_MIN): a peer that asks and does not
 /// read must not fill memory, and two honest sides must not wait for each other.
 pub trait Session {
     /// Takes the next message of the stream.
     fn handle(&mut self, message: Message, now: Instant);
+
+    /// So many bytes of the stream were read, or taken by the peer, in pieces of messages: a large
+    /// message on a slow link is progress, too (`SES-16`).
+    fn stream_moved(&mut self, bytes: usize, now: Instant);
+
+    /// Does a slice of its own work; false when there was none.
+    fn work(&mut self, now: Instant) -> bool;
+
+    /// Whether there is work to do.
+    fn has_work(&self) -> bool;
 
     /// The outcome of a batch handed out as `Ingest`: durable, or failed.
     fn durable(&mut self, batch: u64, ok: bool, now: Instant);

@@ -23,8 +23,6 @@ pub(crate) struct Link {
     pub(crate) cut_at: Time,
     /// Until when it delivers nothing.
     pub(crate) clogged_until: Time,
-    /// Until when it is busy with bytes sent before.
-    busy_until: Time,
 }
 
 /// A connection for sessions between two nodes.
@@ -60,6 +58,9 @@ pub(crate) struct End {
     /// Bytes written to this end and not read by it.
     pub(crate) unread_bytes: usize,
     last: Time,
+    /// Until when the way to it is busy with bytes sent before. Each stream has its own: those of a
+    /// link take turns, so a long message on one holds up no other.
+    busy_until: Time,
 }
 
 /// What travels on a stream.
@@ -164,6 +165,7 @@ impl Network {
             pieces: VecDeque::new(),
             unread_bytes: 0,
             last: 0,
+            busy_until: 0,
         };
         let ends = [
             end(mine, Reader::Session(key)),
@@ -183,6 +185,18 @@ impl Network {
         piece: Piece,
     ) -> Vec<Time> {
         let mut times = Vec::new();
+        let piece = match piece {
+            // On a slow link a frame comes bit by bit: a tenth of a second's worth at a time.
+            Piece::Bytes(mut bytes) if self.bytes_per_s > 0 => {
+                let most = usize::try_from(self.bytes_per_s / 10).unwrap_or(usize::MAX);
+                while bytes.len() > most {
+                    let first = Piece::Bytes(bytes.split_to(most));
+                    times.extend(self.write_piece(now, stream, to_end, first));
+                }
+                Piece::Bytes(bytes)
+            }
+            piece => piece,
+        };
         let pieces = match piece {
             Piece::Bytes(bytes) if bytes.len() > 8 && self.dice.chance(self.split_pct) => {
                 let at = 1 + self.dice.index(bytes.len() - 1);
@@ -206,7 +220,7 @@ impl Network {
             return None;
         }
         let (from, to) = (stream.ends[1 - to_end].node, stream.ends[to_end].node);
-        let link = &mut self.links[from][to];
+        let clogged_until = self.links[from][to].clogged_until;
         let bytes = match &piece {
             Piece::Bytes(bytes) => bytes.len(),
             Piece::Fin => 1,
@@ -214,11 +228,9 @@ impl Network {
         let busy = (bytes as u64 * SEC)
             .checked_div(self.bytes_per_s)
             .unwrap_or(0);
-        link.busy_until = link.busy_until.max(now) + busy;
         let end = &mut stream.ends[to_end];
-        let at = (link.busy_until + delay)
-            .max(link.clogged_until)
-            .max(end.last);
+        end.busy_until = end.busy_until.max(now) + busy;
+        let at = (end.busy_until + delay).max(clogged_until).max(end.last);
         end.last = at;
         if let Piece::Bytes(bytes) = &piece {
             end.unread_bytes += bytes.len();

@@ -156,6 +156,8 @@ pub(crate) struct Live {
     pub(crate) telling: Option<Telling>,
     pub(crate) heard: Heard,
     pub(crate) wake: Option<Time>,
+    /// When the slice of work that it is at will be done.
+    pub(crate) works_till: Option<Time>,
 }
 
 /// Either machine.

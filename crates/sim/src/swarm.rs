@@ -117,6 +117,8 @@ knobs! {
     disk_ms: 1,
     /// Greatest time in milliseconds between a write being on disk and the engine knowing it.
     report_ms: 0,
+    /// Time in milliseconds that a machine needs for a slice of comparing heads.
+    work_ms: 0,
     /// Silence in seconds after which a connection is given up.
     idle_s: 10,
     /// Greatest drift of a monotonic clock in parts per million.
@@ -171,7 +173,7 @@ fn draw_shape(knobs: &mut Knobs, dice: &mut Dice) {
 fn draw_network(knobs: &mut Knobs, dice: &mut Dice) {
     knobs.delay_ms = *dice.pick(&[0, 1, 5, 20, 60, 150]);
     knobs.jitter_ms = *dice.pick(&[0, 0, 2, 20, 80]);
-    knobs.bandwidth_kib = *dice.pick(&[0, 0, 0, 64, 512]);
+    knobs.bandwidth_kib = *dice.pick(&[0, 0, 0, 12, 64, 512]);
     knobs.window_kib = *dice.pick(&[1, 16, 256, 1024]);
     knobs.split_pct = *dice.pick(&[0, 0, 20, 100]);
     knobs.gossip_loss_pct = *dice.pick(&[0, 0, 0, 5, 30, 100]);
@@ -179,6 +181,7 @@ fn draw_network(knobs: &mut Knobs, dice: &mut Dice) {
     knobs.gossip_jitter_ms = *dice.pick(&[0, 0, 20, 300]);
     knobs.disk_ms = *dice.pick(&[0, 1, 1, 5, 30, 120]);
     knobs.report_ms = *dice.pick(&[0, 0, 1, 20]);
+    knobs.work_ms = *dice.pick(&[0, 0, 0, 50, 400]);
     knobs.idle_s = *dice.pick(&[5, 10, 15]);
     knobs.drift_ppm = *dice.pick(&[0, 0, 100, 5_000]);
     knobs.wall_skew_s = *dice.pick(&[0, 0, 2, 600, 100_000]);

@@ -498,6 +498,69 @@ fn one_entry_each_400_ms() {
     )));
 }
 
+/// SES-16: a whole batch in one frame takes longer than a provider may be silent. Its bytes move, so
+/// it is not.
+#[test]
+fn a_batch_on_a_slow_link_is_no_silence() {
+    let slow = |knobs: &mut Knobs| {
+        knobs.bandwidth_kib = 20;
+        knobs.window_kib = 1024;
+    };
+    let mut world = tuned(vec![NodeSpec::archive(), NodeSpec::peer()], slow);
+    world.start(0);
+    world.publish(0, 0, 1_500);
+    world.run_for(SEC);
+    world.start(1);
+    reaches(&mut world, 1, 1_500, 60 * SEC);
+    assert!(world.now() > 12 * SEC, "{}", world.now() / MS);
+    assert!(!has_told(&world, 1, |e| matches!(
+        e,
+        SyncEvent::HistorySyncDegraded { .. }
+    )));
+}
+
+/// SES-16: comparing heads takes longer than a provider may be silent, on either side. Who compares
+/// says so, and nobody is given up.
+#[test]
+fn a_slow_comparison_is_no_silence() {
+    for writer in [0, 1] {
+        let slow = |knobs: &mut Knobs| knobs.work_ms = 400;
+        let other = NodeSpec::archive().trusting(0, 10, Role::Archive);
+        let specs = vec![NodeSpec::archive().trusting(1, 10, Role::Archive), other];
+        let mut world = tuned(specs, slow);
+        start_all(&mut world);
+        world.publish(0, 0, 1);
+        world.publish(1, 0, 1);
+        for node in 0..2 {
+            reaches(&mut world, node, 2, 20 * SEC);
+        }
+        world.part(&[0], &[1]);
+        world.run_for(20 * SEC);
+        for _ in 0..2 {
+            world.publish(writer, 0, 7_500);
+            world.run_for(SEC);
+        }
+        let before = world.now();
+        world.join(&[0], &[1]);
+        for node in 0..2 {
+            reaches(&mut world, node, 15_002, 90 * SEC);
+            let told = world.told(node, 0);
+            let silent = told.into_iter().filter(|(at, event)| {
+                let timeout = matches!(
+                    event,
+                    SyncEvent::HistorySyncDegraded {
+                        session: Some(_),
+                        reason: DegradedReason::Timeout,
+                        ..
+                    }
+                );
+                *at > before && timeout
+            });
+            assert_eq!(silent.count(), 0);
+        }
+    }
+}
+
 #[test]
 fn empty_topic_is_synced_at_once() {
     let mut world = world(vec![NodeSpec::archive(), NodeSpec::peer()]);

@@ -14,7 +14,7 @@ use redb::ReadableTable;
 use crate::{
     author::Author,
     batch::{Batch, Committed, CommittedTopic, Fate, Forked},
-    control,
+    causal, control,
     drop::drop_entries,
     error::Cause,
     frontier_tree::FrontierTree,
@@ -83,7 +83,7 @@ pub(crate) struct Work<'b> {
     pub(crate) point: Point,
     /// What becomes of each entry of the batch; none until it is known.
     fates: Vec<Option<Fate>>,
-    /// Entries not held before, by their place in the batch.
+    /// Entries not held before, by their place in the batch; once placed, in the order of the log.
     fresh: Vec<usize>,
     /// Entries below the floor that may have been dropped before.
     refused: Vec<usize>,
@@ -303,8 +303,9 @@ impl<'b> Work<'b> {
         Ok(())
     }
 
-    /// Gives out places in the log, in the order of the batch.
+    /// Gives out places in the log, in causal order.
     fn place(&mut self) {
+        self.fresh = causal::order(self.entries, std::mem::take(&mut self.fresh));
         let mut last = self.point.last.get();
         for &at in &self.fresh {
             last += 1;

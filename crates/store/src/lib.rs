@@ -17,6 +17,7 @@
 //! | `store` | the handle: transactions, snapshots, the order indexes in memory |
 //! | `schema`, `key`, `row`, `log` | tables, keys, values |
 //! | `batch`, `commit`, `write_rows` | the write path |
+//! | `causal` | what is named comes first in the log |
 //! | `author`, `hole`, `frontier_tree`, `order_index` | what a batch changes besides the log |
 //! | `snapshot`, `order_view`, `lookup` | the read path |
 //! | `retention`, `drop` | rings |
@@ -32,6 +33,7 @@
 mod author;
 mod backup;
 mod batch;
+mod causal;
 mod check;
 mod commit;
 mod control;

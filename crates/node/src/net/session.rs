@@ -1,7 +1,7 @@
 //! One session: moves messages between a stream and its machine, and tells the driver what comes
 //! of it.
 
-use std::{collections::VecDeque, sync::Arc};
+use std::{collections::VecDeque, future::ready, sync::Arc};
 
 use osier_engine::SessionEvent;
 use osier_proto::{CloseCode, FailureReason, Session, SessionOutput};
@@ -96,8 +96,10 @@ impl Runner {
                     let now = self.net.clock.at();
                     blocking(|| self.machine.on_time(now));
                 }
-                exchanged = self.wire.exchange(reads, writes) => {
-                    self.unread |= exchanged == Exchanged::Read;
+                exchanged = self.wire.exchange(reads, writes) => self.exchanged(exchanged),
+                () = ready(()), if self.machine.has_work() => {
+                    let now = self.net.clock.at();
+                    blocking(|| self.machine.work(now));
                 }
             }
             if self.net.arrivals.is_closed() {
@@ -105,6 +107,19 @@ impl Runner {
             }
         }
         self.wire.close(self.code).await;
+    }
+
+    /// Bytes have moved: the machine counts them, for a large message may take its time.
+    fn exchanged(&mut self, exchanged: Exchanged) {
+        let now = self.net.clock.at();
+        match exchanged {
+            Exchanged::Read(bytes) => {
+                self.unread = true;
+                self.machine.stream_moved(bytes, now);
+            }
+            Exchanged::Wrote(bytes) => self.machine.stream_moved(bytes, now),
+            Exchanged::End => {}
+        }
     }
 
     /// Whether the stream should be read: not while what was read waits for the disk, for the

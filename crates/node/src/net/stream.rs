@@ -34,10 +34,10 @@ pub(crate) struct Wire {
 /// What came of an exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exchanged {
-    /// Some bytes were taken by the peer, or the peer takes nothing more.
-    Wrote,
-    /// Bytes came, for [`Wire::next_message`].
-    Read,
+    /// So many bytes were taken by the peer; none when it takes nothing more.
+    Wrote(usize),
+    /// So many bytes came, for [`Wire::next_message`].
+    Read(usize),
     /// Nothing more will come.
     End,
 }
@@ -79,11 +79,12 @@ impl Wire {
         let writes = writes && !front.is_empty();
         tokio::select! {
             written = self.send.write(&front), if writes => {
-                self.wrote(written.ok());
-                Exchanged::Wrote
+                let written = written.ok();
+                self.wrote(written);
+                Exchanged::Wrote(written.unwrap_or_default())
             }
             chunk = self.recv.read_chunk(READ_BYTES), if reads => self.took(chunk.ok().flatten()),
-            () = std::future::pending() => Exchanged::Wrote,
+            () = std::future::pending() => Exchanged::Wrote(0),
         }
     }
 
@@ -94,7 +95,7 @@ impl Wire {
         };
         self.counters.session_received_bytes.add(chunk.len() as u64);
         self.decoder.push(&chunk);
-        Exchanged::Read
+        Exchanged::Read(chunk.len())
     }
 
     /// Takes note of bytes written; with none, that the peer takes nothing more.

@@ -54,7 +54,9 @@ impl Merge {
         let made = self.committed.topics.get_mut(&commit.topic)?;
         let fates = made.entries.get(*from..upto)?;
         *from = upto;
-        let appended: Vec<(Lsn, EntryHash)> = new_entries(fates).collect();
+        let mut appended: Vec<(Lsn, EntryHash)> = new_entries(fates).collect();
+        // The log is in causal order, which need not be that of the commit.
+        appended.sort_unstable();
         let mine = |fork: &Forked| {
             let mut signers = commit.entries.iter().map(Verified::signer);
             !appended.is_empty() && signers.any(|signer| signer == fork.author)

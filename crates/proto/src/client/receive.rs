@@ -9,10 +9,10 @@ use super::{
 };
 use crate::{
     fault::{Fault, Rule},
-    heads,
-    limit::{HOLES_MAX, RANGE_FRAME_BYTES_MAX, RANGE_ROUNDS_MAX, WANT_HASHES_MAX},
+    heads::{self, Tails, TailsWalk, Walked},
+    limit::{HOLES_MAX, RANGE_FRAME_BYTES_MAX, RANGE_ROUNDS_MAX, WANT_HASHES_MAX, WORK_SLICE},
     marker::{HistorySyncComplete, HistorySyncFailed},
-    message::{Entries, Expect, Heads, Message, Mode, RangeFrame, Want},
+    message::{Alive, Entries, Expect, Heads, Message, Mode, Phase, RangeFrame, Want},
     output::{ClientEnd, SessionOutput},
     window,
 };
@@ -22,6 +22,8 @@ use crate::{
 pub(super) enum Finding {
     /// The provider's heads are awaited.
     HeadsAwaited,
+    /// They are here: what the provider lacks is worked out, and then answered.
+    HeadsCompared(Box<TailsWalk>),
     /// Ours are out; the provider goes on by them (`Expect`) or by ranges.
     HeadsAnswered,
     /// The provider drives a range exchange.
@@ -59,7 +61,10 @@ impl ClientSession {
     pub(super) fn on_granted(&mut self, message: Message, now: Instant) -> Result<(), Fault> {
         let name = message.name();
         match message {
-            Message::Alive(_) => Ok(()),
+            Message::Alive(alive) => {
+                self.on_alive(alive, now);
+                Ok(())
+            }
             Message::Heads(heads) => self.on_heads(heads, now),
             Message::Range(frame) => self.on_range(&frame, now),
             Message::Want(want) => self.on_want(want),
@@ -98,22 +103,71 @@ impl ClientSession {
         if heads::state_of(&theirs.heads) != stated {
             return Err(Rule::HeadsState.into());
         }
-        granted.finding = Finding::HeadsAnswered;
-        // With too many tips of ours the answer is empty, the sums do not add up, ranges follow.
-        let mut answer = Heads {
-            heads: Vec::new(),
-            surplus: SetSum::EMPTY,
-        };
-        if let Some(ours) = heads::all_heads(&*self.view)? {
-            if let Some(tails) = heads::tails(&*self.view, &ours, &theirs.heads)? {
-                answer.surplus = tails.sum;
-                granted.upload.plan_tails(tails, &*self.view)?;
+        granted.vouching.heads.clone_from(&theirs.heads);
+        match heads::all_heads(&*self.view)? {
+            Some(ours) => {
+                let walk = TailsWalk::new(ours, theirs.heads);
+                granted.finding = Finding::HeadsCompared(Box::new(walk));
             }
-            answer.heads = ours;
+            // Too many of ours: the answer is empty, the sums do not add up, ranges follow.
+            None => self.answer_heads(Vec::new(), None, now)?,
         }
-        granted.vouching.heads = theirs.heads;
-        self.send(Message::Heads(answer), now);
         Ok(())
+    }
+
+    /// A slice of working out what the provider lacks; false when there is nothing to work out.
+    pub(super) fn compare(&mut self, now: Instant) -> Result<bool, Fault> {
+        let State::Granted(granted) = &mut self.state else {
+            return Ok(false);
+        };
+        let Finding::HeadsCompared(walk) = &mut granted.finding else {
+            return Ok(false);
+        };
+        let tails = match walk.step(&*self.view, WORK_SLICE)? {
+            Walked::More => {
+                self.progress_slowly(now);
+                return Ok(true);
+            }
+            Walked::Tails(tails) => Some(tails),
+            Walked::TooMuch => None,
+        };
+        let ours = walk.ours().to_vec();
+        self.answer_heads(ours, tails, now)?;
+        self.watch.moved(now);
+        self.progress_slowly(now);
+        Ok(true)
+    }
+
+    fn answer_heads(
+        &mut self,
+        heads: Vec<Head>,
+        tails: Option<Tails>,
+        now: Instant,
+    ) -> Result<(), Fault> {
+        let granted = self.granted_for("Heads")?;
+        granted.finding = Finding::HeadsAnswered;
+        let surplus = tails.as_ref().map_or(SetSum::EMPTY, |tails| tails.sum);
+        if let State::Granted(granted) = &mut self.state
+            && let Some(tails) = tails
+        {
+            granted.upload.plan_tails(tails, &*self.view)?;
+        }
+        self.send(Message::Heads(Heads { heads, surplus }), now);
+        Ok(())
+    }
+
+    /// A provider that says that it compares, while it is its turn, works for this session.
+    fn on_alive(&mut self, alive: Alive, now: Instant) {
+        let State::Granted(granted) = &self.state else {
+            return;
+        };
+        let its_turn = matches!(
+            granted.finding,
+            Finding::HeadsAwaited | Finding::HeadsAnswered | Finding::Ranges(_)
+        );
+        if its_turn && alive.phase == Phase::Finding && self.watch.may_work(now) {
+            self.progress_slowly(now);
+        }
     }
 
     fn on_range(&mut self, frame: &RangeFrame, now: Instant) -> Result<(), Fault> {
@@ -275,7 +329,7 @@ impl ClientSession {
         }
         if matches!(
             granted.finding,
-            Finding::HeadsAwaited | Finding::HeadsAnswered
+            Finding::HeadsAwaited | Finding::HeadsCompared(_) | Finding::HeadsAnswered
         ) {
             return Err(unexpected);
         }

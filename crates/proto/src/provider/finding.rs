@@ -12,8 +12,10 @@ use super::{
 };
 use crate::{
     fault::{Fault, Rule},
-    heads::{self, Tails},
-    limit::{PLANNED_HASHES_MAX, RANGE_BUCKETS, RANGE_FRAME_BYTES_MAX, RANGE_ROUNDS_MAX},
+    heads::{self, Tails, TailsWalk, Walked},
+    limit::{
+        PLANNED_HASHES_MAX, RANGE_BUCKETS, RANGE_FRAME_BYTES_MAX, RANGE_ROUNDS_MAX, WORK_SLICE,
+    },
     message::{Expect, Heads, Message, Mode, RangeFrame, Want},
     transfer::{Shipment, damaged},
     view::{View, ViewError},
@@ -27,6 +29,8 @@ pub(super) enum Finding {
     Done,
     /// The client's heads are awaited; these are ours.
     Heads(Vec<Head>),
+    /// They are here: what the client lacks is worked out. Beside it what the client will upload.
+    Comparing(Box<TailsWalk>, SetSum),
     /// The client's range frame is awaited, or ours is held back.
     Ranges(Box<Ranges>),
 }
@@ -70,26 +74,49 @@ impl ProviderSession {
         Ok(())
     }
 
-    pub(super) fn on_heads(&mut self, theirs: &Heads, now: Instant) -> Result<(), Fault> {
-        let Finding::Heads(ours) = std::mem::replace(&mut self.finding, Finding::Done) else {
+    pub(super) fn on_heads(&mut self, theirs: Heads) -> Result<(), Fault> {
+        let Finding::Heads(ours) = &mut self.finding else {
             return Err(self.unexpected("Heads"));
         };
         heads::check_form(&theirs.heads)?;
         if theirs.surplus.count() > self.theirs.set.count() {
             return Err(Rule::Uploads.into());
         }
-        let tails = heads::tails(&*self.view, &ours, &theirs.heads)?;
-        if let Some(tails) = tails.filter(|tails| self.adds_up(tails, theirs.surplus)) {
+        let walk = TailsWalk::new(std::mem::take(ours), theirs.heads);
+        self.finding = Finding::Comparing(Box::new(walk), theirs.surplus);
+        Ok(())
+    }
+
+    /// A slice of working out what the client lacks; false when there is nothing to work out.
+    pub(super) fn compare(&mut self, now: Instant) -> Result<bool, Fault> {
+        let Finding::Comparing(walk, surplus) = &mut self.finding else {
+            return Ok(false);
+        };
+        let tails = match walk.step(&*self.view, WORK_SLICE)? {
+            Walked::More => {
+                if self.watch.says_it_works(now) {
+                    self.say_alive(now);
+                }
+                return Ok(true);
+            }
+            Walked::Tails(tails) => Some(tails),
+            Walked::TooMuch => None,
+        };
+        let (surplus, ours) = (*surplus, walk.ours().to_vec());
+        let theirs = walk.theirs().to_vec();
+        self.finding = Finding::Done;
+        if let Some(tails) = tails.filter(|tails| self.adds_up(tails, surplus)) {
             let entries = tails.sum.count();
             let mut shipment = Shipment::default();
             shipment.plan_tails(tails, &*self.view)?;
             self.flow = Flow::Hashes(shipment);
-            self.uploads.expect_sum(theirs.surplus);
+            self.uploads.expect_sum(surplus);
             self.send(Message::Expect(Expect { entries }), now);
-            return Ok(());
+            return Ok(true);
         }
-        self.plan_low_tips(&ours, &theirs.heads)?;
-        Ok(self.begin_ranges(now)?)
+        self.plan_low_tips(&ours, &theirs)?;
+        self.begin_ranges(now)?;
+        Ok(true)
     }
 
     /// The client will hold exactly what we hold, once it has what we send, and without what it

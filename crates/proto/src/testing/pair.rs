@@ -163,6 +163,8 @@ pub struct Pair {
     /// Whether the client's disk answers at once; if not, batches wait for
     /// [`Pair::store_waiting`].
     pub disks_answer: bool,
+    /// How long a slice of either machine's work takes, in milliseconds.
+    pub work_takes_ms: u64,
     waiting: VecDeque<Ingest>,
 }
 
@@ -212,6 +214,7 @@ impl Pair {
             stored: 0,
             token: None,
             disks_answer: true,
+            work_takes_ms: 0,
             waiting: VecDeque::new(),
         }
     }
@@ -270,6 +273,10 @@ impl Pair {
         self.pump_client();
         self.pump_provider();
         true
+    }
+
+    fn pass(&mut self, ms: u64) {
+        self.now = self.now.after(Duration::from_millis(ms));
     }
 
     /// The client's disk stores what it was given.
@@ -359,7 +366,11 @@ impl Pair {
             }
             let bulk = self.client.poll_bulk(self.now);
             if bulk.is_none() && !self.client.has_output() {
-                return;
+                if !self.client.has_work() {
+                    return;
+                }
+                self.pass(self.work_takes_ms);
+                self.client.work(self.now);
             }
             if let Some(message) = bulk {
                 self.transit(Direction::ToProvider, message);
@@ -396,7 +407,11 @@ impl Pair {
             }
             let bulk = provider.poll_bulk(self.now);
             if bulk.is_none() && !provider.has_output() {
-                return;
+                if !provider.has_work() {
+                    return;
+                }
+                self.now = self.now.after(Duration::from_millis(self.work_takes_ms));
+                provider.work(self.now);
             }
             if let Some(message) = bulk {
                 self.transit(Direction::ToClient, message);

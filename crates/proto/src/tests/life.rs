@@ -1,6 +1,6 @@
 //! Silence, signs of life, broken connections and stores, tokens that no longer serve.
 
-use osier_core::{Coverage, Duration, OrderKey};
+use osier_core::{Coverage, Duration, Instant, OrderKey};
 
 use super::*;
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
     limit::{ALIVE_EVERY_MS, PEER_SILENT_MS, PEER_STALLED_MS},
     marker::FailureReason,
     message::{Alive, Mode, Phase, RefuseReason},
-    output::{ClientEnd, ProviderEnd},
+    output::{ClientEnd, ProviderEnd, SessionOutput},
     session::Session,
 };
 
@@ -142,7 +142,7 @@ fn silence_ends_a_session_and_signs_of_life_keep_it() {
     );
     pair.run();
     assert_eq!(pair.client_end(), &ClientEnd::Silent);
-    let waited = pair.now.since(osier_core::Instant::START);
+    let waited = pair.now.since(Instant::START);
     assert!(waited >= Duration::from_millis(PEER_SILENT_MS));
     assert!(waited < Duration::from_millis(PEER_SILENT_MS + 2 * ALIVE_EVERY_MS));
 }
@@ -162,7 +162,7 @@ fn signs_of_life_alone_do_not_hold_a_session_for_ever() {
         },
     );
     assert_eq!(pair.client_end(), &ClientEnd::Silent);
-    let waited = pair.now.since(osier_core::Instant::START);
+    let waited = pair.now.since(Instant::START);
     assert!(waited >= Duration::from_millis(PEER_STALLED_MS));
 }
 
@@ -177,7 +177,7 @@ fn a_slow_disk_is_waited_for() {
         pair.pass_time();
     }
     assert!(pair.client_ends.is_empty() && pair.provider_ends.is_empty());
-    assert!(pair.now.since(osier_core::Instant::START) > Duration::from_millis(PEER_SILENT_MS));
+    assert!(pair.now.since(Instant::START) > Duration::from_millis(PEER_SILENT_MS));
     pair.store_waiting();
     pair.run();
     assert_eq!(pair.evidence().received(), 5);
@@ -265,4 +265,52 @@ fn a_ring_without_entries_is_drained_at_once() {
     let pair = run(&client, &provider);
     assert_eq!(pair.evidence().coverage(), Coverage::From { floor });
     assert!(pair.client.is_over());
+}
+
+/// SES-16: bytes of a large message are progress, a drip of single bytes is not, and either tells
+/// that the peer lives.
+#[test]
+fn bytes_that_move_are_progress() {
+    let theirs = thousand();
+    let (client, provider) = stores(&[], &theirs);
+    let mut pair = Pair::new(PairConfig::new(&client, &provider));
+    let mut at = |ms: u64, bytes: usize| {
+        let now = Instant::START.after(Duration::from_millis(ms));
+        pair.client.stream_moved(bytes, now);
+        let told = std::iter::from_fn(|| pair.client.poll());
+        told.filter(|o| matches!(o, SessionOutput::Progress { .. }))
+            .count()
+    };
+    assert_eq!(at(400, 512), 1);
+    assert_eq!(at(450, 512), 0, "once in a tenth of a second");
+    assert_eq!(at(900, 100), 0);
+    assert_eq!(at(1_300, 500), 1);
+    assert_eq!(at(9_000, 1), 0);
+    assert!(pair.client.deadline().is_some_and(|at| at.as_nanos() > 0));
+}
+
+/// SES-16: heads are compared in slices, and who compares says so between them.
+#[test]
+fn a_long_comparison_is_done_in_slices_with_signs_of_life() {
+    let mut author = chain(3);
+    let all: Vec<_> = (0..9_000).map(|_| author.next(b"x")).collect();
+    for provider_has_more in [true, false] {
+        let few = &all[..1];
+        let (client, provider) = if provider_has_more {
+            stores(few, &all)
+        } else {
+            stores(&all, few)
+        };
+        let mut pair = Pair::new(PairConfig::new(&client, &provider));
+        pair.work_takes_ms = 300;
+        pair.run();
+        assert_eq!(pair.evidence().mode(), Mode::Heads);
+        assert!(pair.progress.len() >= 4, "{:?}", pair.progress.len());
+        let alive = pair
+            .sent
+            .iter()
+            .filter(|(to, name)| *to == Direction::ToClient && *name == "Alive");
+        assert_eq!(alive.count() >= 4, provider_has_more);
+        assert_equal(&client, &provider);
+    }
 }

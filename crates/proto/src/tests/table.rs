@@ -169,11 +169,18 @@ impl Rig {
         self
     }
 
+    /// The client does the work that it has.
+    fn worked(mut self) -> Self {
+        while self.client.work(NOW) {}
+        self
+    }
+
     /// The client answers, and the provider with it.
     fn answered(mut self) -> Self {
         for message in sends(&mut self.client) {
             self.provider.handle(message, NOW);
         }
+        while self.provider.work(NOW) {}
         self.said.extend(sends(&mut self.provider));
         self
     }
@@ -215,8 +222,11 @@ fn client_states() -> Vec<State> {
         ("heads awaited", || {
             Box::new(rig(Mode::Heads).taken(1).client)
         }),
-        ("heads answered", || {
+        ("heads compared", || {
             Box::new(rig(Mode::Heads).taken(2).client)
+        }),
+        ("heads answered", || {
+            Box::new(rig(Mode::Heads).taken(2).worked().client)
         }),
         ("ranges", || Box::new(rig(Mode::Ranges).taken(2).client)),
         ("receiving", || Box::new(rig(Mode::Empty).taken(1).client)),
@@ -234,10 +244,17 @@ fn client_states() -> Vec<State> {
 fn provider_states() -> Vec<State> {
     vec![
         ("heads awaited", || Box::new(rig(Mode::Heads).provider)),
+        ("heads compared", || {
+            let mut rig = rig(Mode::Heads).taken(2).worked();
+            for message in sends(&mut rig.client) {
+                rig.provider.handle(message, NOW);
+            }
+            Box::new(rig.provider)
+        }),
         ("ranges", || Box::new(rig(Mode::Ranges).provider)),
         ("sending", || Box::new(rig(Mode::Empty).provider)),
         ("uploads open", || {
-            Box::new(rig(Mode::Heads).taken(2).answered().provider)
+            Box::new(rig(Mode::Heads).taken(2).worked().answered().provider)
         }),
         ("marker sent", || {
             Box::new(rig(Mode::Empty).drained().provider)
@@ -254,6 +271,7 @@ fn provider_states() -> Vec<State> {
 fn outcome(session: &mut dyn Session, message: Message) -> String {
     while session.poll().is_some() {}
     session.handle(message, NOW);
+    while session.work(NOW) {}
     let mut ends = Vec::new();
     let mut said = Vec::new();
     while let Some(output) = session.poll() {

@@ -151,7 +151,11 @@ impl World {
                 return;
             }
             match self.next_piece(live.stream, live.end) {
-                Some(Piece::Bytes(bytes)) => live.decoder.push(&bytes),
+                Some(Piece::Bytes(bytes)) => {
+                    live.decoder.push(&bytes);
+                    live.machine.session().stream_moved(bytes.len(), now);
+                    self.drain(index, key, live);
+                }
                 Some(Piece::Fin) => {
                     live.told_closed = true;
                     live.machine.session().stream_closed(now);

@@ -9,6 +9,7 @@ use osier_proto::{
 
 use super::{Work, World};
 use crate::{
+    clock::MS,
     event::{Event, Life, NodeIndex},
     liar::Telling,
     network::{Connection, Reader},
@@ -117,6 +118,7 @@ impl World {
             telling: lie.map(|lie| Telling::new(lie, node.secret.clone())),
             heard,
             wake: None,
+            works_till: None,
         };
         let up = node.up.as_mut().expect("only a running node has sessions");
         let before = up.sessions.insert(key, live);
@@ -137,12 +139,10 @@ impl World {
         let now = self.nodes[index].clock.read(self.now).at;
         self.drain(index, key, &mut live);
         self.read_stream(index, key, &mut live);
-        while self.has_room(&live) {
-            let Some(message) = live.machine.session().poll_bulk(now) else {
-                break;
-            };
-            self.say(index, &mut live, message);
+        self.pull_bulk(index, key, &mut live);
+        while self.knobs.work_ms == 0 && live.machine.session().work(now) {
             self.drain(index, key, &mut live);
+            self.pull_bulk(index, key, &mut live);
         }
         if live.machine.session().is_over() {
             self.trace
@@ -150,9 +150,38 @@ impl World {
             self.close_end(live.stream, live.end);
             return;
         }
+        if live.machine.session().has_work() {
+            self.plan_work(index, key, &mut live);
+        }
         self.plan_session_wake(index, key, &mut live);
         let up = self.nodes[index].up.as_mut().expect("taken from it");
         up.sessions.insert(key, live);
+    }
+
+    fn pull_bulk(&mut self, index: NodeIndex, key: SessionKey, live: &mut Live) {
+        let now = self.nodes[index].clock.read(self.now).at;
+        while self.has_room(live) {
+            let Some(message) = live.machine.session().poll_bulk(now) else {
+                break;
+            };
+            self.say(index, live, message);
+            self.drain(index, key, live);
+        }
+    }
+
+    /// A slice of work takes its time on a slow machine.
+    fn plan_work(&mut self, index: NodeIndex, key: SessionKey, live: &mut Live) {
+        let life = self.nodes[index].life;
+        if live.works_till.is_none() {
+            let at = self.now + self.knobs.work_ms * MS;
+            live.works_till = Some(at);
+            let event = Event::SessionWake {
+                node: index,
+                life,
+                key,
+            };
+            self.queue.put(at, event);
+        }
     }
 
     pub(super) fn take_live(&mut self, index: NodeIndex, key: SessionKey) -> Option<Live> {
@@ -199,6 +228,10 @@ impl World {
         if let Some(live) = up.and_then(|up| up.sessions.get_mut(&key)) {
             if live.wake == Some(self.now) {
                 live.wake = None;
+            }
+            if live.works_till.is_some_and(|till| till <= self.now) {
+                live.works_till = None;
+                live.machine.session().work(now);
             }
             if live
                 .machine

@@ -21,15 +21,43 @@ pub(crate) struct Model {
 impl Model {
     /// Stores a batch; what should become of each entry.
     pub(crate) fn store(&mut self, batch: &[Verified<Entry>]) -> Vec<(EntryHash, Fate)> {
-        let store = |entry: &Verified<Entry>| {
+        let new: BTreeMap<EntryHash, &Verified<Entry>> = batch
+            .iter()
+            .filter(|entry| !self.entries.contains_key(&entry.hash()))
+            .map(|entry| (entry.hash(), entry))
+            .collect();
+        for entry in batch {
+            self.place(entry.hash(), &new);
+        }
+        let mut told = BTreeSet::new();
+        let fate = |entry: &Verified<Entry>| {
             let hash = entry.hash();
-            if self.entries.insert(hash, entry.clone()).is_some() {
+            if !new.contains_key(&hash) || !told.insert(hash) {
                 return (hash, Fate::Duplicate);
             }
-            self.log.push(hash);
-            (hash, Fate::New(Lsn::new(self.log.len() as u64)))
+            let at = self.log.iter().position(|own| *own == hash);
+            (
+                hash,
+                Fate::New(Lsn::new(at.expect("just placed") as u64 + 1)),
+            )
         };
-        batch.iter().map(store).collect()
+        batch.iter().map(fate).collect()
+    }
+
+    /// Puts an entry into the log after those of the batch that it names.
+    fn place(&mut self, hash: EntryHash, new: &BTreeMap<EntryHash, &Verified<Entry>>) {
+        let Some(entry) = new.get(&hash) else {
+            return;
+        };
+        if self.entries.contains_key(&hash) {
+            return;
+        }
+        let links: Vec<EntryHash> = entry.header().links().collect();
+        for named in links.into_iter().rev() {
+            self.place(named, new);
+        }
+        self.log.push(hash);
+        self.entries.insert(hash, (*entry).clone());
     }
 
     pub(crate) fn tips(&self) -> Vec<AuthorTips> {
