@@ -7,7 +7,7 @@ use std::ops::{self, ControlFlow};
 
 use crate::{
     BUCKETS, BUCKETS_MAX, Frame, FrameLimit, Id, Malformed, Misbehaved, Payload, Progress,
-    ROUNDS_MAX, Range, ReconcileError, Storage, VERSION,
+    ROUNDS_MAX, Range, ReconcileError, Split, Storage, VERSION,
     limit::RANGE_HEAD_BYTES_MAX,
     pass::Pass,
     progress::{Reported, Tally, Watch},
@@ -22,6 +22,8 @@ pub struct Opening {
     /// never so many that a part has under 16 items or the frame outgrows its limit: what does
     /// not fit is brought into bounds. More parts cost bytes at once and can save a round later.
     pub buckets: u32,
+    /// How ranges that differ go on.
+    pub split: Split,
     /// How many frames of the responder are read at most.
     pub rounds_max: u32,
 }
@@ -32,6 +34,7 @@ impl Opening {
         Self {
             limit,
             buckets: BUCKETS,
+            split: Split::REFERENCE,
             rounds_max: ROUNDS_MAX,
         }
     }
@@ -60,6 +63,7 @@ impl Default for Opening {
 #[derive(Debug, Clone)]
 pub struct Initiator {
     limit: FrameLimit,
+    split: Split,
     watch: Watch,
     reported: Reported,
     ended: bool,
@@ -105,11 +109,12 @@ impl Initiator {
         opening: &Opening,
     ) -> Result<(Self, Vec<u8>), ReconcileError<S::Error>> {
         let count = storage.len().map_err(ReconcileError::Storage)?;
-        let frame = Pass::new(storage, opening.limit)
+        let frame = Pass::new(storage, opening.limit, opening.split)
             .and_then(|pass| pass.open(opening.buckets_for(count)))
             .map_err(ReconcileError::Storage)?;
         let initiator = Self {
             limit: opening.limit,
+            split: opening.split,
             watch: Watch::new(opening.rounds_max),
             reported: Reported::default(),
             ended: false,
@@ -149,7 +154,8 @@ impl Initiator {
     ) -> Result<Progress, ReconcileError<S::Error>> {
         let frame = decode_reply(reply)?;
         self.watch.received(&frame)?;
-        let mut pass = Pass::new(storage, self.limit).map_err(ReconcileError::Storage)?;
+        let mut pass =
+            Pass::new(storage, self.limit, self.split).map_err(ReconcileError::Storage)?;
         let mut tally = Tally::default();
         let mut ranges = frame.ranges();
         while let Some(range) = ranges.next_range()? {
@@ -193,6 +199,7 @@ impl Initiator {
 #[derive(Debug, Clone)]
 pub struct Responder {
     limit: FrameLimit,
+    split: Split,
     rounds: u32,
     rounds_max: u32,
 }
@@ -207,9 +214,17 @@ impl Responder {
     pub const fn with_rounds_max(limit: FrameLimit, rounds_max: u32) -> Self {
         Self {
             limit,
+            split: Split::REFERENCE,
             rounds: 0,
             rounds_max,
         }
+    }
+
+    /// The same, going on with ranges that differ in this way.
+    #[must_use]
+    pub const fn with_split(mut self, split: Split) -> Self {
+        self.split = split;
+        self
     }
 
     /// How many frames have been answered.
@@ -237,7 +252,8 @@ impl Responder {
             Err(Malformed::OtherVersion { .. }) => return Ok(vec![VERSION]),
             decoded => decoded?,
         };
-        let mut pass = Pass::new(storage, self.limit).map_err(ReconcileError::Storage)?;
+        let mut pass =
+            Pass::new(storage, self.limit, self.split).map_err(ReconcileError::Storage)?;
         let mut ranges = frame.ranges();
         while let Some(range) = ranges.next_range()? {
             let step = answer_range(&mut pass, &range);

@@ -62,7 +62,7 @@ pub use frame::{Frame, Malformed, Part, Payload, Range, Ranges};
 pub use item::{Bound, Id, Item, PrefixTooLong};
 pub use limit::{
     BUCKETS, BUCKETS_MAX, FRAME_LIMIT_BYTES_MIN, FRAME_RESERVE_BYTES, FrameLimit,
-    FrameLimitTooSmall, LIST_BELOW, ROUNDS_MAX, STALL_ROUNDS_MAX, VERSION, rounds_enough,
+    FrameLimitTooSmall, LIST_BELOW, ROUNDS_MAX, STALL_ROUNDS_MAX, Split, VERSION, rounds_enough,
 };
 pub use memory::{MemoryInitiator, MemoryResponder};
 pub use progress::Progress;

@@ -17,6 +17,55 @@ pub const BUCKETS_MAX: u32 = 4096;
 /// implementation.
 pub const LIST_BELOW: u64 = 32;
 
+/// How a range whose fingerprints differ goes on. Both ends may choose for themselves: the wire is
+/// the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Split {
+    /// Into how many parts: 2 to [`BUCKETS`]. Fewer cost less for each place that differs, and more
+    /// rounds.
+    pub parts: u32,
+    /// A range with fewer items is listed: 2 to [`LIST_BELOW`].
+    pub list_below: u64,
+}
+
+impl Split {
+    /// As every other implementation does.
+    pub const REFERENCE: Self = Self {
+        parts: BUCKETS,
+        list_below: LIST_BELOW,
+    };
+
+    /// What an initiator with few places that differ sends least with: a list of its own is answered
+    /// with another, so it lists next to nothing.
+    pub const FRUGAL_INITIATOR: Self = Self {
+        parts: 8,
+        list_below: 4,
+    };
+
+    /// What a responder with few places that differ sends least with: its list ends the matter.
+    pub const FRUGAL_RESPONDER: Self = Self {
+        parts: 8,
+        list_below: 16,
+    };
+
+    /// The parts of a range of so many items, which is not to be listed. A part costs 22 bytes and
+    /// an id 32, so a range that will be listed next goes into about as many parts as the root of
+    /// 1.5 times its items, unless it is to be as in the reference.
+    pub(crate) fn parts_of(self, count: u64) -> u64 {
+        let parts = u64::from(self.parts.clamp(2, BUCKETS));
+        if self == Self::REFERENCE {
+            return parts;
+        }
+        let last = (count.saturating_mul(3) / 2).isqrt() + 1;
+        parts.min(last).min(count)
+    }
+
+    /// Whether a range of so many items is listed.
+    pub(crate) fn lists(self, count: u64) -> bool {
+        count < self.list_below.clamp(2, LIST_BELOW)
+    }
+}
+
 /// The smallest frame limit, in bytes: the largest single range of either kind must fit below
 /// the cut, or a frame could make no progress. From the reference implementation.
 pub const FRAME_LIMIT_BYTES_MIN: usize = 4096;

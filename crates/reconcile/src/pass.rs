@@ -3,15 +3,13 @@
 
 use std::ops::{ControlFlow, Range};
 
-use crate::{
-    BUCKETS, Bound, Fingerprint, FrameLimit, FrameWriter, Id, Item, LIST_BELOW, Storage,
-    writer::Mark,
-};
+use crate::{Bound, Fingerprint, FrameLimit, FrameWriter, Id, Item, Split, Storage, writer::Mark};
 
 /// The answer to one frame in the making.
 pub(crate) struct Pass<'s, S: ?Sized> {
     storage: &'s S,
     limit: FrameLimit,
+    split: Split,
     // Rank of infinity: how many items take part.
     end: u64,
     out: FrameWriter,
@@ -28,11 +26,12 @@ pub(crate) struct Pass<'s, S: ?Sized> {
 }
 
 impl<'s, S: Storage + ?Sized> Pass<'s, S> {
-    pub(crate) fn new(storage: &'s S, limit: FrameLimit) -> Result<Self, S::Error> {
+    pub(crate) fn new(storage: &'s S, limit: FrameLimit, split: Split) -> Result<Self, S::Error> {
         let out = FrameWriter::new();
         Ok(Self {
             storage,
             limit,
+            split,
             end: storage.rank(&Bound::INFINITY)?,
             kept: out.mark(),
             out,
@@ -47,7 +46,11 @@ impl<'s, S: Storage + ?Sized> Pass<'s, S> {
     /// The first frame of an exchange: everything, split.
     pub(crate) fn open(mut self, buckets: u32) -> Result<Vec<u8>, S::Error> {
         let all = 0..self.end;
-        self.split(&Bound::INFINITY, all, buckets)?;
+        if self.split.lists(self.end) {
+            self.list_all(&Bound::INFINITY, all)?;
+        } else {
+            self.split(&Bound::INFINITY, all, u64::from(buckets).min(self.end))?;
+        }
         Ok(self.out.finish())
     }
 
@@ -75,7 +78,11 @@ impl<'s, S: Storage + ?Sized> Pass<'s, S> {
             return Ok(());
         }
         self.flush_skip();
-        self.split(upper, ranks, BUCKETS)
+        let count = ranks.end - ranks.start;
+        if self.split.lists(count) {
+            return self.list_all(upper, ranks);
+        }
+        self.split(upper, ranks, self.split.parts_of(count))
     }
 
     /// Answers an id list with the own ids, as many as fit; returns the rank up to which it got.
@@ -143,16 +150,17 @@ impl<'s, S: Storage + ?Sized> Pass<'s, S> {
         }
     }
 
-    /// Few items are listed; many are split into parts of equal size, one larger in front while
-    /// there is a remainder.
-    fn split(&mut self, upper: &Bound, ranks: Range<u64>, buckets: u32) -> Result<(), S::Error> {
+    /// Few items are listed.
+    fn list_all(&mut self, upper: &Bound, ranks: Range<u64>) -> Result<(), S::Error> {
+        let ids = self.ids(ranks)?;
+        self.out.ids(upper, &ids);
+        Ok(())
+    }
+
+    /// Many items are split into at most as many parts of equal size, the first ones larger by one
+    /// while there is a remainder.
+    fn split(&mut self, upper: &Bound, ranks: Range<u64>, buckets: u64) -> Result<(), S::Error> {
         let count = ranks.end - ranks.start;
-        if count < LIST_BELOW {
-            let ids = self.ids(ranks)?;
-            self.out.ids(upper, &ids);
-            return Ok(());
-        }
-        let buckets = u64::from(buckets);
         let (size, larger) = (count / buckets, count % buckets);
         let mut start = ranks.start;
         for bucket in 0..buckets {

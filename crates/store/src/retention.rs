@@ -146,6 +146,11 @@ fn prune_step(writing: &mut Writing<'_>, topic: TopicId, now_ms: u64) -> Result<
         &index,
         &sweep.places,
     )?;
+    for author in authors.values_mut().filter(|a| a.row.dropped_seq > 0) {
+        for (seq, hash) in author.earlier_tips() {
+            author.remove_tip(no, &mut tables.tip, &hash, Some(seq))?;
+        }
+    }
     write_frontier(&mut tables, no, &mut point, &authors)?;
     for (who, author) in authors.iter().filter(|(_, author)| author.is_changed()) {
         tables

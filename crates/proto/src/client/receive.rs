@@ -1,7 +1,7 @@
 //! What a granted client does with the provider's messages, up to the marker.
 
 use osier_core::{EntryHash, Head, Instant, SetSum, Signed};
-use osier_reconcile::{FrameLimit, Responder};
+use osier_reconcile::{FrameLimit, Responder, Split};
 
 use super::{
     ClientSession, Granted, State,
@@ -43,7 +43,7 @@ impl Finding {
 
 fn responder() -> Responder {
     let limit = FrameLimit::new(RANGE_FRAME_BYTES_MAX).expect("the bound is large enough");
-    Responder::with_rounds_max(limit, RANGE_ROUNDS_MAX)
+    Responder::with_rounds_max(limit, RANGE_ROUNDS_MAX).with_split(Split::FRUGAL_RESPONDER)
 }
 
 /// What the provider said that its marker is judged by.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use osier_core::{EntryHash, Head, Instant, NodeId, Seq, SetSum, SignedEntry};
-use osier_reconcile::{FrameLimit, Initiator, Opening};
+use osier_reconcile::{FrameLimit, Initiator, Opening, Split};
 
 use super::{
     ProviderSession,
@@ -160,6 +160,7 @@ impl ProviderSession {
         let opening = Opening {
             limit,
             buckets: RANGE_BUCKETS,
+            split: Split::FRUGAL_INITIATOR,
             rounds_max: RANGE_ROUNDS_MAX,
         };
         let floor = self.window.map(|window| window.floor);

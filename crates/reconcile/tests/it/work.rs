@@ -3,8 +3,8 @@
 use std::{cell::Cell, convert::Infallible, ops::Range};
 
 use osier_reconcile::{
-    BUCKETS, Bound, FrameLimit, FrameWriter, Initiator, Item, Opening, Responder, Storage, Summary,
-    VectorStorage,
+    BUCKETS, Bound, FrameLimit, FrameWriter, Initiator, Item, Opening, Responder, Split, Storage,
+    Summary, VectorStorage,
 };
 
 use crate::support::{Engine, Sets, assert_difference, limit, run};
@@ -100,4 +100,39 @@ fn a_larger_first_split_saves_a_round() {
     assert_difference(&sets, &usual);
     assert_difference(&sets, &wide);
     assert_eq!((usual.rounds, wide.rounds), (3, 2));
+}
+
+/// Ten items missing on each side, at two sizes: what a session's ranges cost (`SES-8`). A million
+/// items take about a second to make and sort.
+#[test]
+fn twenty_places_that_differ_cost_under_twenty_kilobytes() {
+    for (count, rounds_max) in [(100_000, 2), (1_000_000, 3)] {
+        let sets = Sets::new(7, count, 10, 10, 1 << 40);
+        let opening = Opening {
+            buckets: 144,
+            split: Split::FRUGAL_INITIATOR,
+            ..Opening::default()
+        };
+        let (mut initiator, mut frame) = Initiator::start_with(&sets.left, &opening).unwrap();
+        let mut responder = Responder::new(FrameLimit::NONE).with_split(Split::FRUGAL_RESPONDER);
+        let (mut bytes, mut have, mut need) = (0, Vec::new(), Vec::new());
+        loop {
+            let reply = responder.answer(&sets.right, &frame).unwrap();
+            bytes += frame.len() + reply.len();
+            let progress = initiator.reconcile(&sets.left, &reply).unwrap();
+            have.extend(progress.have);
+            need.extend(progress.need);
+            match progress.next {
+                Some(next) => frame = next,
+                None => break,
+            }
+        }
+        assert_eq!((have.len(), need.len()), (10, 10));
+        assert!(bytes <= 18_500, "{bytes} bytes at {count}");
+        assert!(
+            initiator.rounds() <= rounds_max,
+            "{} rounds",
+            initiator.rounds()
+        );
+    }
 }
