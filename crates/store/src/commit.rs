@@ -23,6 +23,7 @@ use crate::{
     lookup::lsn_of,
     order_index::{self, OrderIndex},
     point,
+    projection::LogChange,
     row::{Fork, Point},
     schema::Tables,
     store::Writing,
@@ -411,10 +412,11 @@ impl<'b> Work<'b> {
             .map(|(_, entry)| osier_proto::range_item(&entry.order_key()))
             .collect();
         added.sort_unstable();
-        let mut index = index.edit(tables, self.no, &added, &[])?;
+        let mut index = index.edit(&mut tables.chunk, &tables.order, self.no, &added, &[])?;
         let stored: Vec<_> = self.stored().collect();
+        let change = LogChange::of(writing.txn, tables, topic, self.no);
         for projection in writing.store.projections() {
-            projection.stored(writing.txn, topic, &stored)?;
+            projection.stored(&change, &stored)?;
         }
         let stale = self.stale(tables)?;
         if !stale.is_empty() {

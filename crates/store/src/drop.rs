@@ -14,6 +14,7 @@ use crate::{
     key::{self, TopicNo},
     log,
     order_index::OrderIndex,
+    projection::LogChange,
     row::Point,
     schema::Tables,
     store::Writing,
@@ -77,9 +78,10 @@ pub(crate) fn drop_entries(
         point.pruned += 1;
         items.push(osier_proto::range_item(&place));
     }
+    let change = LogChange::of(writing.txn, tables, topic, no);
     for projection in projections {
-        projection.dropped(writing.txn, topic, &dropped)?;
+        projection.dropped(&change, &dropped)?;
     }
     items.sort_unstable();
-    index.edit(tables, no, &[], &items)
+    index.edit(&mut tables.chunk, &tables.order, no, &[], &items)
 }

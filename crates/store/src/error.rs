@@ -168,6 +168,17 @@ macro_rules! from_redb {
 }
 from_redb!(StorageError TableError TransactionError CommitError DatabaseError);
 
+/// What a projection is told.
+impl From<Cause> for redb::Error {
+    fn from(cause: Cause) -> Self {
+        match cause {
+            Cause::Redb(error) => *error,
+            Cause::Damaged(what) => Self::Corrupted(format!("{what} cannot be read")),
+            Cause::Fault(fault) => Self::Corrupted(fault.to_string()),
+        }
+    }
+}
+
 impl From<redb::CursorError> for Cause {
     fn from(error: redb::CursorError) -> Self {
         Self::Redb(Box::new(error.into()))

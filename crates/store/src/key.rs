@@ -4,9 +4,21 @@
 use osier_core::{EntryHash, NodeId, OrderKey, Seq, Timestamp};
 use osier_proto::{Lsn, range_item};
 
-/// A topic's short number in this store.
+/// A topic's short number in this store; never given to another topic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct TopicNo(pub(crate) u32);
+pub struct TopicNo(pub(crate) u32);
+
+impl TopicNo {
+    /// The topic with this number.
+    pub const fn new(number: u32) -> Self {
+        Self(number)
+    }
+
+    /// As a number.
+    pub const fn get(self) -> u32 {
+        self.0
+    }
+}
 
 /// An author's short number in one topic of this store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

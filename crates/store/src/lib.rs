@@ -22,7 +22,8 @@
 //! | `snapshot`, `order_view`, `lookup` | the read path |
 //! | `retention`, `drop` | rings |
 //! | `topic`, `token`, `trust`, `control`, `point` | rows beside history |
-//! | `projection` | indexes that others keep in the same transaction |
+//! | `projection`, `item` | indexes that others keep in the same transaction, and what they serve |
+//! | `range_set` | sets of (time, id) with chunk sums for them: the `order_index` for hire |
 //! | `backup`, `check` | copies and proofs |
 //! | `error` | what went wrong, who is at fault, what to do |
 //! | `testing` | (feature `testing`) back ends that crash and fail |
@@ -41,6 +42,7 @@ mod drop;
 mod error;
 mod frontier_tree;
 mod hole;
+mod item;
 mod key;
 mod log;
 mod look;
@@ -51,6 +53,7 @@ mod order_index;
 mod order_view;
 mod point;
 mod projection;
+mod range_set;
 mod retention;
 mod row;
 mod schema;
@@ -68,8 +71,14 @@ pub use batch::{Batch, Committed, CommittedTopic, Fate, Forked};
 pub use check::{CheckReport, FINDINGS_MAX, Finding};
 pub use control::ControlRow;
 pub use error::{StoreError, StoreFault};
+pub use item::{ItemPlace, ItemReader, ItemSource, LogItems};
+pub use key::TopicNo;
 pub use open::{CACHE_BYTES_DEFAULT, StoreOptions};
-pub use projection::Projection;
+// What a projection's signatures speak of.
+pub use osier_proto::{Lsn, StoreId, ViewError};
+pub use osier_reconcile::{Bound, Item, Storage, Sum, Summary, VectorStorage};
+pub use projection::{LogChange, Projection};
+pub use range_set::{RangeSet, RangeSets};
 pub use retention::{FUTURE_SLACK_MS, PruneReport, Retention};
 pub use snapshot::Snapshot;
 pub use store::Store;

@@ -109,6 +109,44 @@ pub(crate) fn decode(
     ))
 }
 
+/// One item of a row.
+pub(crate) enum Found<'a> {
+    /// The entry has no such item, or it has been dropped.
+    Nothing,
+    /// Its bytes.
+    Held(&'a [u8]),
+    /// It is in the `body` table, with so many bytes.
+    Apart(usize),
+}
+
+/// The item of a row with a number; those before it are stepped over.
+pub(crate) fn item(row: &[u8], number: u16) -> Result<Found<'_>, Cause> {
+    let mut cut = Cut::new(WHAT, row);
+    head(&mut cut)?;
+    let count = cut.u16()?;
+    if number >= count {
+        return Ok(Found::Nothing);
+    }
+    for at in 0..=number {
+        let found = match cut.byte()? {
+            HELD => {
+                let length = cut.u32()? as usize;
+                Found::Held(cut.bytes(length)?)
+            }
+            DROPPED => {
+                cut.fixed::<32>()?;
+                Found::Nothing
+            }
+            APART => Found::Apart(cut.u32()? as usize),
+            _ => break,
+        };
+        if at == number {
+            return Ok(found);
+        }
+    }
+    Err(Cause::damaged(WHAT))
+}
+
 /// Header and hash of a row, without its body. Much cheaper for large entries.
 pub(crate) fn decode_head(row: &[u8]) -> Result<(EntryHeader, osier_core::EntryHash), Cause> {
     let mut cut = Cut::new(WHAT, row);

@@ -12,7 +12,7 @@ use redb::ReadOnlyTable;
 use crate::{
     error::Cause,
     key::TopicNo,
-    order_index::{Found, OrderIndex, bounds, highest, item_of},
+    order_index::{Found, OrderIndex, bounds, highest, item_of, lowest, order_key},
 };
 
 const DOING: &str = "reading the order of entries";
@@ -127,6 +127,26 @@ impl OrderView {
         } else {
             Err(short())
         }
+    }
+
+    /// The items before a place, the last one first, at most so many.
+    pub(crate) fn items_before(&self, place: &Item, max: usize) -> Result<Vec<Item>, Cause> {
+        let Some(no) = self.no else {
+            return Ok(Vec::new());
+        };
+        let (from, to) = (lowest(no), order_key(no, place));
+        let rows = self.order.range::<&[u8; 44]>(&from..&to)?.rev().take(max);
+        rows.map(|row| Ok(item_of(row?.0.value()))).collect()
+    }
+
+    /// The items from a place on, at most so many.
+    pub(crate) fn items_from(&self, place: &Item, max: usize) -> Result<Vec<Item>, Cause> {
+        let Some(no) = self.no else {
+            return Ok(Vec::new());
+        };
+        let (from, to) = (order_key(no, place), highest(no));
+        let rows = self.order.range::<&[u8; 44]>(&from..=&to)?.take(max);
+        rows.map(|row| Ok(item_of(row?.0.value()))).collect()
     }
 
     fn below(&self, bound: &Bound) -> Result<u64, Cause> {

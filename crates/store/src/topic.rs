@@ -1,15 +1,18 @@
 //! Topics: their short numbers, and what the node was told of each.
 
 use osier_core::{Role, TopicId, decode_canonical, encode_canonical};
+use osier_proto::Lsn;
 use redb::ReadableTable;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     error::{Cause, StoreError},
+    item,
     key::{self, TopicNo},
+    projection::LogChange,
     retention::Retention,
     schema::{ReadTables, Tables},
-    store::Store,
+    store::{Store, Writing},
 };
 
 /// Bytes of a topic record: a ticket of 4 KiB and settings. Over it: refused as misuse.
@@ -17,6 +20,9 @@ pub const TOPIC_RECORD_BYTES_MAX: usize = 64 * 1024;
 
 /// The name of the next topic number in `meta`.
 const NEXT: &str = "next topic";
+
+/// Entries of a topic that is forgotten that a projection is told of at once: some 16 MiB.
+const FORGET_STEP_ENTRIES: usize = 256;
 
 /// The only version of the record so far.
 const VERSION: u8 = 1;
@@ -81,7 +87,7 @@ impl Store {
     }
 
     /// Forgets a topic with its whole history; whether there was one. Snapshots that were taken
-    /// before keep it. The projections are told of nothing: they drop the topic themselves.
+    /// before keep it. The projections are told of its entries as dropped.
     ///
     /// # Errors
     /// Our disk is at fault.
@@ -91,6 +97,7 @@ impl Store {
             let Some(no) = number(&tables.topic_number, &topic)? else {
                 return Ok(false);
             };
+            tell_projections(writing, &tables, topic, no)?;
             remove_rows(&mut tables, no)?;
             tables.topic_number.remove(topic.as_bytes())?;
             writing.indexes.insert(no, (0, None));
@@ -167,6 +174,30 @@ pub(crate) fn record(
         Ok(Some(record))
     } else {
         Err(Cause::damaged("topic record"))
+    }
+}
+
+/// Hands all entries of a topic to the projections, before they go.
+fn tell_projections(
+    writing: &Writing<'_>,
+    tables: &Tables<'_>,
+    topic: TopicId,
+    no: TopicNo,
+) -> Result<(), Cause> {
+    if writing.store.projections().is_empty() {
+        return Ok(());
+    }
+    let change = LogChange::of(writing.txn, tables, topic, no);
+    let mut after = Lsn::START;
+    loop {
+        let page = item::entries(&tables.log, &tables.body, no, after, FORGET_STEP_ENTRIES)?;
+        let Some((last, _)) = page.last() else {
+            return Ok(());
+        };
+        after = *last;
+        for projection in writing.store.projections() {
+            projection.dropped(&change, &page)?;
+        }
     }
 }
 

@@ -77,6 +77,11 @@ impl RelayUrls {
     pub fn contain(&self, text: &str) -> bool {
         RelayUrl::parse(text).is_some_and(|url| self.0.contains(&url))
     }
+
+    /// All of them, in the order of their one form.
+    pub fn iter(&self) -> impl Iterator<Item = &RelayUrl> {
+        self.0.iter()
+    }
 }
 
 impl FromIterator<RelayUrl> for RelayUrls {

@@ -37,26 +37,42 @@ impl HllRule {
     /// The offset for a filter; none if the rule has none, and then no sketch is made (`NOS-64`).
     pub fn offset(self, filter: &Filter) -> Option<Offset> {
         match (self, filter.first_tag_value()) {
-            (Self::Merged, Some(value)) => Some(merged_offset(value)),
+            (_, Some(value)) => Some(self.offset_of_value(value)),
             (Self::Merged, None) => None,
-            (Self::Draft, value) => {
-                let byte = value.and_then(|value| value.as_bytes().get(DIGIT));
-                Some(Offset(byte.map_or(16, |byte| byte % 24)))
+            (Self::Draft, None) => Some(Offset(16)),
+        }
+    }
+
+    /// The offset for a filter whose first tag has this value first: what an index of tags knows
+    /// before anybody asks.
+    pub fn offset_of_value(self, value: &str) -> Offset {
+        match self {
+            Self::Merged => merged_offset(value),
+            Self::Draft => {
+                let byte = value.as_bytes().get(DIGIT);
+                Offset(byte.map_or(16, |byte| byte % 24))
             }
         }
     }
 
     /// Takes in the signer of an event that is counted (`NOS-65`).
     pub fn add(self, sketch: &mut Sketch, offset: Offset, key: &PublicKey) {
+        let (register, rank) = self.contribution(offset, key);
+        sketch.raise(register, rank);
+    }
+
+    /// The register that a signer raises, and to what (`NOS-65`).
+    pub fn contribution(self, offset: Offset, key: &PublicKey) -> (u8, u8) {
         let (register, tail) = match key.as_bytes().get(usize::from(offset.0)..) {
             Some([register, tail @ ..]) => (*register, tail),
-            _ => return,
+            // An offset is at most 23.
+            _ => (0, [].as_slice()),
         };
         let zeros = tail.iter().take_while(|byte| **byte == 0).count();
         let next = tail.get(zeros).map_or(0, |byte| byte.leading_zeros());
         // At most 31 bytes of 8 bits, and one.
         let rank = 8 * u32::try_from(zeros).unwrap_or(0) + next + u32::from(self == Self::Merged);
-        sketch.raise(register, u8::try_from(rank).unwrap_or(u8::MAX));
+        (register, u8::try_from(rank).unwrap_or(u8::MAX))
     }
 }
 

@@ -7,12 +7,12 @@ use osier_core::{
     testing::{secret, topic},
 };
 use osier_proto::{Lsn, Source, StoreId, Token, View};
-use redb::{WriteTransaction, backends::InMemoryBackend};
+use redb::backends::InMemoryBackend;
 
 use super::history::chain;
 use crate::{
-    Batch, Fate, Projection, Retention, Store, StoreFault, StoreOptions, TopicRecord, TrustRow,
-    schema::Tables,
+    Batch, Fate, LogChange, Projection, Retention, Store, StoreFault, StoreOptions, TopicRecord,
+    TrustRow, schema::Tables,
 };
 
 const ID: StoreId = StoreId::from_bytes([3; 16]);
@@ -145,10 +145,10 @@ struct Seen {
 impl Projection for Seen {
     fn stored(
         &self,
-        _: &WriteTransaction,
-        topic: TopicId,
+        change: &LogChange<'_>,
         entries: &[(Lsn, &Verified<Entry>)],
     ) -> Result<(), redb::Error> {
+        let topic = change.topic();
         self.stored
             .lock()
             .unwrap()
@@ -156,12 +156,7 @@ impl Projection for Seen {
         Ok(())
     }
 
-    fn dropped(
-        &self,
-        _: &WriteTransaction,
-        _: TopicId,
-        entries: &[(Lsn, WireEntry)],
-    ) -> Result<(), redb::Error> {
+    fn dropped(&self, _: &LogChange<'_>, entries: &[(Lsn, WireEntry)]) -> Result<(), redb::Error> {
         self.dropped
             .lock()
             .unwrap()
