@@ -37,7 +37,11 @@ enum State {
         outlook: Outlook,
     },
     /// `EOSE` has been sent.
-    Live,
+    Live {
+        /// The last batch of the snapshot that was read: what is told late and was in it has been
+        /// sent.
+        after: Commit,
+    },
 }
 
 #[derive(Debug)]
@@ -160,15 +164,13 @@ impl Connection {
         end: ScanEnd,
         out: &mut Vec<Output>,
     ) {
-        let commit = match end {
-            ScanEnd::Failed(reason) => return self.end(generation, reason, out),
-            ScanEnd::Done { commit, .. } => commit,
-        };
+        if let ScanEnd::Failed(reason) = end {
+            return self.end(generation, reason, out);
+        }
         let held = self.eose(generation, &end, out);
-        let later = held
-            .into_iter()
-            .filter(|it| it.commit.is_none_or(|own| own > commit));
-        later.for_each(|it| self.live(now, generation, &it.event, it.commit, out));
+        for it in held {
+            self.live(now, generation, &it.event, it.commit, out);
+        }
     }
 
     /// Sends `EOSE`; returns what waited for it (`NOS-44`).
@@ -180,7 +182,7 @@ impl Connection {
                 drained,
                 more,
                 synced,
-                ..
+                commit,
             },
         ) = (self.subscriptions.get_mut(&generation), end)
         else {
@@ -197,7 +199,7 @@ impl Connection {
             synced: *synced || !needs_sync,
         });
         let held = std::mem::take(held);
-        subscription.state = State::Live;
+        subscription.state = State::Live { after: *commit };
         send(
             &RelayMessage::Eose {
                 id: subscription.id.clone(),
@@ -225,7 +227,8 @@ impl Connection {
             return;
         }
         match &mut subscription.state {
-            State::Live => out.push(Output::Send(subscription.frame(event))),
+            State::Live { after } if commit.is_some_and(|own| own <= *after) => {}
+            State::Live { .. } => out.push(Output::Send(subscription.frame(event))),
             State::Reading { held, .. } if held.len() < limit::HELD_EVENTS_MAX => {
                 held.push(Held {
                     event: event.clone(),

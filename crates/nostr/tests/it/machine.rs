@@ -154,6 +154,9 @@ fn stored_and_live_meet_without_a_hole_or_a_double() {
     assert_eq!(out.len(), 3);
     assert!(out[0].starts_with("[\"EOSE\"") && out[1].contains("late"));
     assert!(out[2].contains("never stored"));
+    // A live feed may be slower than a scan: what the snapshot held has been sent.
+    assert_eq!(machine.input(live(&early, Some(3))), []);
+    assert_eq!(machine.input(live(&late, Some(4))).len(), 1);
     assert_eq!(
         machine.input(Input::ScanEnded {
             generation,
