@@ -1,10 +1,10 @@
 //! How a node is opened.
 
-use std::{net::SocketAddr, path::PathBuf};
+use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 
 use osier_node::{Discovery, NodeConfig, new_secret, random_bytes};
 use osier_proto::StoreId;
-use osier_store::Store;
+use osier_store::{Projection, StoreOptions};
 
 use crate::{error::Result, home::Home, node::Osier, page};
 
@@ -15,6 +15,7 @@ const REPLAY_ENTRIES: u64 = 100_000;
 #[derive(Debug, Clone)]
 pub struct Builder {
     data_dir: PathBuf,
+    store: StoreOptions,
     listen: SocketAddr,
     discovery: Discovery,
     offline: bool,
@@ -25,6 +26,7 @@ impl Default for Builder {
     fn default() -> Self {
         Self {
             data_dir: PathBuf::from("osier-data"),
+            store: StoreOptions::new(),
             listen: ([127, 0, 0, 1], 0).into(),
             discovery: Discovery::default(),
             offline: false,
@@ -38,6 +40,14 @@ impl Builder {
     #[must_use]
     pub fn data_dir(mut self, dir: impl Into<PathBuf>) -> Self {
         self.data_dir = dir.into();
+        self
+    }
+
+    /// Keeps an index over the log in the store, in the transactions of the log. Whoever opens the
+    /// store without it leaves it behind.
+    #[must_use]
+    pub fn projection(mut self, projection: Arc<dyn Projection>) -> Self {
+        self.store = self.store.projection(projection);
         self
     }
 
@@ -98,12 +108,12 @@ impl Builder {
     /// cannot be bound.
     pub async fn open(self) -> Result<Osier> {
         let home = Home::at(&self.data_dir);
-        let opened = home.clone();
+        let (opened, options) = (home.clone(), self.store);
         let (secret, store) = page::blocking(move || {
             opened.create()?;
             let secret = opened.key(|| Ok(new_secret()?))?;
             let fresh = StoreId::from_bytes(random_bytes()?);
-            let store = Store::open(&opened.store_path(), fresh)?;
+            let store = options.open(&opened.store_path(), fresh)?;
             Ok((secret, store))
         })
         .await?;

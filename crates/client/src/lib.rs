@@ -58,17 +58,19 @@ mod stream;
 mod topic;
 
 pub use osier_core::{
-    Coverage, Entry, EntryHash, EntryHeader, IdTextInvalid, Item, Kind, NodeId, Role, SessionId,
-    StateHash, Ticket, TicketInvalid, TopicId, Verified,
+    Coverage, Duration, Entry, EntryHash, EntryHeader, IdTextInvalid, Instant, Item, Kind, NodeId,
+    Role, SessionId, StateHash, Ticket, TicketInvalid, TopicId, Verified,
 };
 pub use osier_engine::{
     BehindCause, BehindState, Convergence, DegradedReason, EntryPhase, ProviderState, SyncEvent,
     Synced, TopicPhase, TopicState,
 };
+pub use osier_node::{EventStream, random_bytes};
 pub use osier_policy::{
     Rank, Rule, RuleTextInvalid, SpaceVerdict, TopicState as SpaceStanding, WithdrawReason,
 };
-pub use osier_proto::Mode;
+pub use osier_proto::{Lsn, Mode};
+pub use osier_store::{Projection, Store};
 
 pub use self::{
     builder::Builder,

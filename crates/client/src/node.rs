@@ -9,7 +9,7 @@ use osier_core::{NodeId, Role, Ticket, TopicId, TopicSecret};
 use osier_engine::Rule;
 use osier_node::{Node, NodeConfig, is_space, mark_space, random_bytes};
 use osier_store::Store;
-use tokio::sync::OnceCell;
+use tokio::sync::{OnceCell, watch};
 
 use crate::{
     builder::Builder,
@@ -37,6 +37,8 @@ pub(crate) struct Inner {
     replay_entries: u64,
     /// Set while it takes part in topics: from the start, or, opened offline, from the first write.
     node: OnceCell<Node>,
+    /// How often topics have been joined and left.
+    topic_changes: watch::Sender<u64>,
 }
 
 /// What a check of the store found.
@@ -63,6 +65,7 @@ impl Osier {
             store: Mutex::new(Some(store)),
             replay_entries,
             node: OnceCell::new(),
+            topic_changes: watch::Sender::default(),
         };
         Self {
             inner: Arc::new(inner),
@@ -150,6 +153,7 @@ impl Osier {
             let (store, id) = (self.inner.store()?, ticket.topic());
             blocking(move || Ok(store.set_topic(id, &record)?)).await?;
         }
+        self.inner.topics_changed();
         Ok(Topic::new(
             Arc::clone(&self.inner),
             ticket.clone(),
@@ -205,7 +209,22 @@ impl Osier {
         }
         let store = self.inner.store()?;
         blocking(move || Ok(store.remove_topic(id)?)).await?;
+        self.inner.topics_changed();
         Ok(())
+    }
+
+    /// Changes when a topic is joined, made or left: read [`Osier::topics`] again then.
+    pub fn topic_changes(&self) -> watch::Receiver<u64> {
+        self.inner.topic_changes.subscribe()
+    }
+
+    /// The store, for reading an index that was registered with [`Builder::projection`]. Whoever
+    /// keeps a clone keeps the file open after [`Osier::shutdown`].
+    ///
+    /// # Errors
+    /// After a shutdown.
+    pub fn store(&self) -> Result<Store> {
+        self.inner.store()
     }
 
     /// Verifies the whole store: every signature, every derived table.
@@ -295,6 +314,10 @@ impl Inner {
 
     fn lock(&self) -> MutexGuard<'_, Option<Store>> {
         self.store.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn topics_changed(&self) {
+        self.topic_changes.send_modify(|changes| *changes += 1);
     }
 
     pub(crate) fn replay_entries(&self) -> u64 {

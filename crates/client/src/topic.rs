@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use osier_core::{Coverage, EntryHash, Kind, NodeId, Role, StateHash, Ticket, TopicId};
 use osier_engine::{Rule, TopicState};
-use osier_node::{Node, is_space, mark_space};
+use osier_node::{EventStream, Node, is_space, mark_space};
 use osier_policy::{Rank, Standing};
 use osier_proto::{Lsn, Source};
 
@@ -191,8 +191,23 @@ impl Topic {
             return Ok(Vec::new());
         }
         let entries = entries.into_iter().map(|bytes| vec![bytes]).collect();
+        self.publish_entries(Kind::APPLICATION, entries).await
+    }
+
+    /// Writes an entry of this kind for each list of items, in order. All durable when this
+    /// returns, or none. What is written while others are on their way to disk goes into the next
+    /// transaction together.
+    ///
+    /// # Errors
+    /// If one has no items, more than 256, or more than 1 MiB of them; if too many writes wait, or
+    /// the disk did not take them.
+    pub async fn publish_entries(
+        &self,
+        kind: Kind,
+        entries: Vec<Vec<Bytes>>,
+    ) -> Result<Vec<EntryHash>> {
         let node = self.inner.node().await?;
-        Ok(node.publish(self.id, Kind::APPLICATION, entries).await?)
+        Ok(node.publish(self.id, kind, entries).await?)
     }
 
     /// Follows the topic from a position: the present state first, then every entry behind the
@@ -237,6 +252,18 @@ impl Topic {
             Ok(Position::new(Lsn::new(last.saturating_sub(entries))))
         })
         .await
+    }
+
+    /// What the node tells of the topic, each with the place in the log that it follows: first the
+    /// present state; then, unlike in [`Topic::watch`], also [`osier_engine::SyncEvent::Appended`],
+    /// once for every stretch of entries that has become durable, whoever wrote them. For those who
+    /// keep an index over the log.
+    ///
+    /// # Errors
+    /// If the node is offline, or there are too many watchers.
+    pub async fn events(&self) -> Result<EventStream> {
+        let node = self.inner.running().ok_or(Error::Offline)?;
+        Ok(node.events(self.id).await?)
     }
 
     /// Reads a page of at most `limit` entries.
