@@ -1,0 +1,372 @@
+//! One client: a small task that carries frames to the machine and what the machine asks to the
+//! rest of the relay.
+//!
+//! It waits for three things at once: mail, a frame of the client, room to write. A client that
+//! does not read is not read from, and nothing more is looked up for it.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    future::poll_fn,
+    sync::Arc,
+    task::Poll,
+};
+
+use osier_nostr::{
+    Connection as Machine, ConnectionId, Event, Generation, Input, Output, Published,
+};
+use tokio_tungstenite::tungstenite::{
+    Error, Message,
+    error::{CapacityError, ProtocolError},
+};
+
+use crate::{
+    limit,
+    peer::{Farewell, Live, Mail, Peer, Rest, Scanned},
+    relay::Relay,
+    scan::{Cursor, Read, Session, Work},
+    socket::Socket,
+};
+
+/// A connection that runs.
+pub(crate) struct Connection {
+    relay: Arc<Relay>,
+    peer: Arc<Peer>,
+    machine: Machine,
+    socket: Socket,
+    /// Answers that are being read. None while a reader has the cursor; else the client has to read
+    /// before it goes on.
+    scans: BTreeMap<Generation, Option<Box<Cursor>>>,
+    /// Negentropy sessions. None while a reader has one.
+    sessions: BTreeMap<Generation, Option<Box<Session>>>,
+    /// Subscriptions that are registered for live events.
+    live: BTreeSet<Generation>,
+    todo: VecDeque<Output>,
+}
+
+/// What a connection woke for.
+enum Woke {
+    Mail,
+    /// A paused answer may go on.
+    Room,
+    Frame(Option<Result<Message, Error>>),
+    Failed,
+}
+
+/// How a connection ends.
+enum End {
+    /// The client has gone, or the socket failed.
+    Gone,
+    /// We close it.
+    Close(u16, &'static str),
+}
+
+impl Connection {
+    /// A connection whose handshake is done; the challenge goes out at once.
+    pub(crate) fn open(
+        relay: Arc<Relay>,
+        id: ConnectionId,
+        challenge: &str,
+        socket: Socket,
+    ) -> Self {
+        let peer = Arc::new(Peer::new(id, relay.clock.millis()));
+        relay.hub.enter(&peer);
+        let mut out = Vec::new();
+        let settings = Arc::clone(&relay.settings);
+        let machine = Machine::open(id, settings, challenge, &mut out);
+        Self {
+            relay,
+            peer,
+            machine,
+            socket,
+            scans: BTreeMap::new(),
+            sessions: BTreeMap::new(),
+            live: BTreeSet::new(),
+            todo: out.into(),
+        }
+    }
+
+    /// Runs until either side ends it.
+    pub(crate) async fn run(mut self) {
+        let end = self.serve().await;
+        self.handle(Input::Gone);
+        self.carry_out();
+        self.relay.hub.leave(self.peer.id);
+        if let End::Close(code, sentence) = end {
+            self.socket.close(code, sentence).await;
+        }
+    }
+
+    async fn serve(&mut self) -> End {
+        loop {
+            self.carry_out();
+            let end = match self.wake().await {
+                Woke::Mail => self.mail(),
+                Woke::Room => {
+                    self.resume();
+                    None
+                }
+                Woke::Frame(Some(Ok(message))) => self.message(&message),
+                Woke::Frame(Some(Err(error))) => Some(closing(&error)),
+                Woke::Frame(None) | Woke::Failed => Some(End::Gone),
+            };
+            if let Some(end) = end {
+                return end;
+            }
+        }
+    }
+
+    async fn wake(&mut self) -> Woke {
+        poll_fn(|cx| {
+            self.peer.wake_by(cx.waker());
+            let Ok(wrote) = self.socket.write(cx) else {
+                return Poll::Ready(Woke::Failed);
+            };
+            self.peer
+                .waits(!wrote.all, wrote.some, || self.relay.clock.millis());
+            let waiting = self.socket.waiting_bytes();
+            if self.peer.has_mail(waiting < limit::OUT_BYTES_LOW) {
+                return Poll::Ready(Woke::Mail);
+            }
+            let paused = self.scans.values().any(Option::is_some);
+            if paused && waiting < limit::OUT_BYTES_LOW {
+                return Poll::Ready(Woke::Room);
+            }
+            let reads = waiting < limit::OUT_BYTES_HIGH
+                && self.machine.wants_input()
+                && self.relay.ingest.has_room(&self.peer);
+            if reads {
+                return self.socket.read(cx).map(Woke::Frame);
+            }
+            Poll::Pending
+        })
+        .await
+    }
+
+    fn message(&mut self, message: &Message) -> Option<End> {
+        self.peer.heard(self.relay.clock.millis());
+        match message {
+            Message::Text(text) => self.handle(Input::Text(text)),
+            Message::Binary(_) => self.handle(Input::Binary),
+            // Pings are answered, and a close is completed, by the library.
+            Message::Ping(_) | Message::Pong(_) | Message::Frame(_) | Message::Close(_) => {}
+        }
+        None
+    }
+
+    fn mail(&mut self) -> Option<End> {
+        for mail in self.peer.take_mail() {
+            match mail {
+                Mail::Verified {
+                    purpose,
+                    id,
+                    outcome,
+                } => {
+                    let outcome = outcome.map(|event| *event);
+                    self.handle(Input::Verified {
+                        purpose,
+                        id,
+                        outcome,
+                    });
+                }
+                Mail::Published { id, outcome } => self.handle(Input::Published { id, outcome }),
+                Mail::Scanned(scanned) => self.scanned(*scanned),
+                Mail::Counted {
+                    generation,
+                    outcome,
+                } => {
+                    let outcome = outcome.map(|answer| *answer);
+                    self.handle(Input::Counted {
+                        generation,
+                        outcome,
+                    });
+                }
+                Mail::NegAnswered {
+                    generation,
+                    outcome,
+                    session,
+                } => {
+                    if let Some(own) = self.sessions.get_mut(&generation) {
+                        *own = session;
+                        self.handle(Input::NegAnswered {
+                            generation,
+                            outcome,
+                        });
+                    }
+                }
+                Mail::Lost => self.lost(),
+                Mail::Tick => self.handle(Input::Tick),
+                Mail::Ping => self.socket.ping(),
+                Mail::Close(farewell) => return Some(close(farewell)),
+            }
+        }
+        if self.socket.waiting_bytes() < limit::OUT_BYTES_LOW {
+            for (generation, live) in self.peer.take_live(limit::OUT_BYTES_LOW) {
+                self.live(generation, &live);
+            }
+        }
+        None
+    }
+
+    /// Live events were lost: every subscription is told so.
+    fn lost(&mut self) {
+        for generation in self.live.clone() {
+            self.handle(Input::Lagged { generation });
+        }
+    }
+
+    fn live(&mut self, generation: Generation, live: &Live) {
+        self.handle(Input::Live {
+            generation,
+            event: &live.event,
+            commit: live.commit,
+        });
+    }
+
+    /// A part of an answer; it goes on if the client reads.
+    fn scanned(&mut self, scanned: Scanned) {
+        let Scanned {
+            generation,
+            events,
+            rest,
+        } = scanned;
+        if !self.scans.contains_key(&generation) {
+            return;
+        }
+        for event in &events {
+            self.handle(Input::Stored { generation, event });
+        }
+        match rest {
+            Rest::More(cursor) => {
+                self.scans.insert(generation, Some(cursor));
+            }
+            Rest::Ended(end) => {
+                self.scans.remove(&generation);
+                self.handle(Input::ScanEnded { generation, end });
+            }
+        }
+    }
+
+    /// Lets answers go on that waited for the client.
+    fn resume(&mut self) {
+        let paused = self.scans.iter_mut();
+        let ready = paused.filter_map(|(generation, cursor)| Some((*generation, cursor.take()?)));
+        for (generation, cursor) in ready {
+            let work = Work::Scan { cursor };
+            self.relay.readers.submit(Read {
+                peer: Arc::clone(&self.peer),
+                generation,
+                work,
+            });
+        }
+    }
+
+    fn handle(&mut self, input: Input<'_>) {
+        let mut out = Vec::new();
+        self.machine.handle(self.relay.clock.now(), input, &mut out);
+        self.todo.extend(out);
+    }
+
+    /// Carries out what the machine has asked for, and what that leads to.
+    fn carry_out(&mut self) {
+        while let Some(output) = self.todo.pop_front() {
+            match output {
+                Output::Send(frame) => self.socket.push(frame),
+                Output::Verify { purpose, event } => {
+                    self.relay.ingest.verify(&self.peer, purpose, event);
+                }
+                Output::Append(event) => self.relay.ingest.append(&self.peer, event),
+                Output::Broadcast(event) => self.broadcast(event),
+                Output::Subscribe {
+                    generation,
+                    filters,
+                } => {
+                    self.live.insert(generation);
+                    let key = self.machine.key(generation);
+                    self.relay.hub.subscribe(key, &filters);
+                }
+                Output::Scan {
+                    generation,
+                    pages,
+                    viewer,
+                } => {
+                    self.scans.insert(generation, None);
+                    self.read(generation, Work::Open { pages, viewer });
+                }
+                Output::Count {
+                    generation,
+                    filters,
+                    viewer,
+                } => self.read(generation, Work::Count { filters, viewer }),
+                Output::NegOpen {
+                    generation,
+                    filter,
+                    viewer,
+                    frame,
+                } => {
+                    self.sessions.insert(generation, None);
+                    self.peer.want_ticks(true);
+                    self.read(
+                        generation,
+                        Work::Compare {
+                            filter,
+                            viewer,
+                            frame,
+                        },
+                    );
+                }
+                Output::NegFrame { generation, frame } => self.neg_frame(generation, frame),
+                Output::Stop { generation } => self.stop(generation),
+            }
+        }
+    }
+
+    fn read(&self, generation: Generation, work: Work) {
+        self.relay.readers.submit(Read {
+            peer: Arc::clone(&self.peer),
+            generation,
+            work,
+        });
+    }
+
+    fn neg_frame(&mut self, generation: Generation, frame: Vec<u8>) {
+        // The two ends take turns, so the session is at home.
+        let session = self.sessions.get_mut(&generation).and_then(Option::take);
+        if let Some(session) = session {
+            self.read(generation, Work::Answer { session, frame });
+        }
+    }
+
+    fn broadcast(&mut self, event: Event) {
+        let id = event.id();
+        let listeners = self.relay.hub.publish(event, None);
+        let outcome = Published::Broadcast { listeners };
+        self.handle(Input::Published { id, outcome });
+    }
+
+    fn stop(&mut self, generation: Generation) {
+        if self.live.remove(&generation) {
+            self.relay.hub.unsubscribe(self.machine.key(generation));
+        }
+        self.scans.remove(&generation);
+        self.sessions.remove(&generation);
+        self.peer.want_ticks(!self.sessions.is_empty());
+    }
+}
+
+fn close(farewell: Farewell) -> End {
+    End::Close(farewell.code(), farewell.sentence())
+}
+
+/// What to tell a client whose frames cannot be read.
+fn closing(error: &Error) -> End {
+    match error {
+        Error::Capacity(CapacityError::MessageTooLong { .. }) => End::Close(
+            1009,
+            "a message is longer than max_message_length of NIP-11",
+        ),
+        Error::Utf8(_) => End::Close(1007, "a text message is not UTF-8"),
+        Error::Protocol(ProtocolError::ResetWithoutClosingHandshake) => End::Gone,
+        Error::Protocol(_) => End::Close(1002, "a frame breaks the WebSocket protocol"),
+        _ => End::Gone,
+    }
+}

@@ -1,0 +1,78 @@
+//! From a published event to its durable place: signatures on worker threads, then one batch for
+//! all that waits.
+//!
+//! ```text
+//!  connection -> verifiers -> connection (admission) -> appender -> node -> OK
+//! ```
+
+mod append;
+mod room;
+mod verify;
+
+use std::{io, sync::Arc};
+
+use osier_nostr::{Event, Purpose, UnverifiedEvent};
+
+pub(crate) use self::append::{Appender, Target};
+use self::{
+    append::Waiting,
+    room::Room,
+    verify::{Check, check},
+};
+use crate::{limit, peer::Peer, workers::Workers};
+
+/// Events on their way in.
+#[derive(Debug)]
+pub(crate) struct Ingest {
+    room: Arc<Room>,
+    verifiers: Workers<Check>,
+    waiting: Arc<Waiting>,
+}
+
+impl Ingest {
+    /// Starts the verifiers; the appender is run by the caller.
+    ///
+    /// # Errors
+    /// The system gives no more threads.
+    pub(crate) fn start(threads: usize) -> io::Result<Self> {
+        let room = Arc::new(Room::of(limit::INGEST_BYTES_WAITING_MAX));
+        let secp = secp256k1::Secp256k1::verification_only();
+        let run = move |checks: Vec<Check>| {
+            for it in checks {
+                check(&secp, it);
+            }
+        };
+        Ok(Self {
+            verifiers: Workers::start("osier-verify", threads, limit::VERIFY_EVENTS, run)?,
+            waiting: Arc::default(),
+            room,
+        })
+    }
+
+    /// Whether events may be read from this client; if not, it is woken when they may.
+    pub(crate) fn has_room(&self, peer: &Arc<Peer>) -> bool {
+        self.room.has_room(peer)
+    }
+
+    /// Has an event checked.
+    pub(crate) fn verify(&self, peer: &Arc<Peer>, purpose: Purpose, event: UnverifiedEvent) {
+        let held = Room::hold(&self.room, event.size());
+        self.verifiers.submit(Check {
+            peer: Arc::clone(peer),
+            purpose,
+            event,
+            _held: held,
+        });
+    }
+
+    /// Has a verified event stored.
+    pub(crate) fn append(&self, peer: &Arc<Peer>, event: Event) {
+        let held = Room::hold(&self.room, event.json().len());
+        self.waiting.push(peer, event, held);
+    }
+
+    /// What the appender takes from.
+    pub(crate) fn waiting(&self) -> Arc<Waiting> {
+        Arc::clone(&self.waiting)
+    }
+}

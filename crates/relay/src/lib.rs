@@ -1,0 +1,54 @@
+//! The relay for Nostr clients, over a node and its event index: it carries; what is decided is
+//! decided in `osier_nostr`.
+//!
+//! ```text
+//!  accept -> http (NIP-11, upgrade) -> connection: socket <-> osier_nostr::Connection
+//!                                        |    ^ mail
+//!             verifiers, appender <- ingest  scan -> readers -> event index (snapshots)
+//!                   |                    |    ^
+//!                   v                    hub: who is subscribed to what
+//!                 node: log and index in one transaction -> topics -> feed -> hub
+//! ```
+//!
+//! | module | what it holds |
+//! | --- | --- |
+//! | `server` | [`Bridge`], [`Server`]: starting, accepting, ending |
+//! | `http`, `door` | before the upgrade: NIP-11, who may come in |
+//! | `connection`, `socket`, `gather` | one client: a task, a WebSocket, its writes |
+//! | `peer`, `hub` | inboxes with bounds; the live fan-out |
+//! | `ingest` | published events: verified, judged, appended in batches |
+//! | `scan` | stored events, counts, comparisons, a bounded turn at a time |
+//! | `topics`, `feed` | how complete the topics are; what has come into them |
+//! | `workers` | threads with a queue |
+//! | `relay`, `settings`, `clock` | what all share |
+//! | [`limit`] | every bound with unit, reason and consequence |
+//!
+//! Deliberately absent: a timer or a buffer for each connection, and any answer that is made before
+//! what it speaks of is durable.
+
+mod clock;
+mod connection;
+mod door;
+mod error;
+mod feed;
+mod gather;
+mod http;
+mod hub;
+mod ingest;
+pub mod limit;
+mod peer;
+mod relay;
+mod scan;
+mod server;
+mod settings;
+mod socket;
+mod topics;
+mod workers;
+
+pub use error::RelayError;
+pub use osier_nostr::{
+    Settings as NostrSettings,
+    nip::{nip11::Identity, nip42::RelayUrl},
+};
+pub use server::{Bridge, Server};
+pub use settings::Settings;

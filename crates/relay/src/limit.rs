@@ -1,0 +1,82 @@
+//! Every bound of the server: unit, reason, and what happens when it is reached. Those of messages,
+//! subscriptions and pages are in [`osier_nostr::limit`].
+
+use std::time::Duration;
+
+/// Connections open at once. Each costs a file descriptor and some KiB.
+/// Over it: HTTP 503 before the upgrade.
+pub const CONNECTIONS_MAX: usize = 20_000;
+
+/// Connections of one IP address; many people may share one behind a router. Loopback is a reverse
+/// proxy, or the operator, and has no bound of its own. Over it: HTTP 429 before the upgrade.
+pub const CONNECTIONS_PER_IP_MAX: usize = 256;
+
+/// Time from the TCP connection to the whole request head. Over it: the connection is closed, so
+/// that a client that sends a byte a minute holds nothing.
+pub const HANDSHAKE_WITHIN: Duration = Duration::from_secs(10);
+
+/// Bytes of a request's head. Over it: HTTP 431.
+pub const REQUEST_HEAD_BYTES_MAX: usize = 16 * 1024;
+
+/// Bytes read from a socket at once, and all that an idle connection holds for reading.
+/// A larger frame takes several reads.
+pub const READ_BYTES: usize = 4 * 1024;
+
+/// Bytes gathered for one write to a socket. Over it: they are written before more is taken.
+pub const WRITE_BYTES: usize = 64 * 1024;
+
+/// Bytes that wait to be written to one client. Over it: nothing more is read from the client, no
+/// live event is taken, and no stored event is looked up for it, until it reads.
+pub const OUT_BYTES_HIGH: usize = 512 * 1024;
+
+/// Bytes that wait to be written at which a paused answer goes on.
+pub const OUT_BYTES_LOW: usize = 128 * 1024;
+
+/// Bytes of live events that wait for a client which does not read. Over it: the connection is
+/// closed with 1013 and the reason; never a gap.
+pub const LIVE_BYTES_WAITING_MAX: usize = 8 * 1024 * 1024;
+
+/// Events, and bytes of events, that a scan gives at once: what one client's turn on a reader
+/// thread costs the others.
+pub const SCAN_EVENTS: usize = 128;
+
+/// As [`SCAN_EVENTS`].
+pub const SCAN_BYTES: usize = 128 * 1024;
+
+/// Threads that read the index, beyond one for each core: they wait for the disk.
+pub const READERS_EXTRA: usize = 1;
+
+/// Events that a verifier takes at once: few enough that all cores get some.
+pub const VERIFY_EVENTS: usize = 16;
+
+/// Bytes of events that wait to be verified or appended, all clients together. Over it: nothing is
+/// read from clients that publish.
+pub const INGEST_BYTES_WAITING_MAX: usize = 64 * 1024 * 1024;
+
+/// Events of one durable batch. More wait for the next.
+pub const APPEND_EVENTS_MAX: usize = 8_192;
+
+/// Bytes of one durable batch. As for [`APPEND_EVENTS_MAX`].
+pub const APPEND_BYTES_MAX: usize = 8 * 1024 * 1024;
+
+/// Silence after which a client is asked for a sign of life.
+pub const PING_AFTER: Duration = Duration::from_secs(30);
+
+/// Silence after which a client is gone: two pings without an answer. A quiet client answers.
+pub const GONE_AFTER: Duration = Duration::from_secs(90);
+
+/// Time for a client to take a byte of what waits for it. Over it: the connection is closed.
+pub const STALLED_AFTER: Duration = Duration::from_secs(60);
+
+/// How often connections are looked at for silence: the precision of the three above.
+pub const LOOK_EVERY: Duration = Duration::from_secs(5);
+
+/// Time for a client to read the reason why its connection is closed.
+pub const CLOSE_WITHIN: Duration = Duration::from_secs(2);
+
+/// Bytes that are read and dropped while a connection is closed, so that the reason arrives.
+pub const CLOSE_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+const _: () = assert!(OUT_BYTES_LOW + SCAN_BYTES <= OUT_BYTES_HIGH);
+const _: () = assert!(WRITE_BYTES <= OUT_BYTES_LOW);
+const _: () = assert!(APPEND_BYTES_MAX <= INGEST_BYTES_WAITING_MAX);

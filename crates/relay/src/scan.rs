@@ -1,0 +1,239 @@
+//! Reading the index for clients: stored events, counts, comparisons.
+//!
+//! Every piece of work is bounded, and what is left of it goes behind what others wait for: a
+//! client that reads the whole history takes turns with one that asks for a profile.
+
+use std::sync::Arc;
+
+use osier_eventdb::{Budget, EventDbError, EventIndex, Records, Scan, ScanChunk};
+use osier_nostr::{
+    Commit, CountAnswer, Filter, Generation, Page, Prefix, Reason, ScanEnd,
+    nip::{
+        nip17::Viewer,
+        nip77::{NegEnd, NegSession},
+    },
+};
+
+use crate::{
+    clock::Clock,
+    limit,
+    peer::{Mail, Peer, Rest, Scanned},
+    topics::Completion,
+};
+
+/// Index rows that one turn looks at, whether they match or not.
+const SCAN_ROWS: usize = 4_096;
+
+/// One piece of work, and who waits for it.
+#[derive(Debug)]
+pub(crate) struct Read {
+    /// Who.
+    pub(crate) peer: Arc<Peer>,
+    /// For which request.
+    pub(crate) generation: Generation,
+    /// What.
+    pub(crate) work: Work,
+}
+
+/// What is read.
+#[derive(Debug)]
+pub(crate) enum Work {
+    /// Stored events, from the newest.
+    Open {
+        /// What is asked for.
+        pages: Vec<Page>,
+        /// Who asks.
+        viewer: Viewer,
+    },
+    /// More of them.
+    Scan {
+        /// From where.
+        cursor: Box<Cursor>,
+    },
+    /// How many match.
+    Count {
+        /// Any of these.
+        filters: Vec<Filter>,
+        /// Who asks.
+        viewer: Viewer,
+    },
+    /// A negentropy session opens.
+    Compare {
+        /// What is compared.
+        filter: Filter,
+        /// Who asks.
+        viewer: Viewer,
+        /// The first frame.
+        frame: Vec<u8>,
+    },
+    /// It goes on.
+    Answer {
+        /// Which.
+        session: Box<Session>,
+        /// The next frame.
+        frame: Vec<u8>,
+    },
+}
+
+/// Where a scan stands.
+#[derive(Debug)]
+pub(crate) struct Cursor {
+    scan: Scan,
+    commit: Commit,
+    synced: bool,
+}
+
+/// A negentropy session: a snapshot and what has been compared of it.
+#[derive(Debug)]
+pub(crate) struct Session {
+    records: Records,
+    session: NegSession,
+}
+
+/// What readers share.
+#[derive(Debug)]
+pub(crate) struct Reader {
+    /// What is read.
+    pub(crate) index: EventIndex,
+    /// Whether topics are complete.
+    pub(crate) completion: Arc<Completion>,
+    /// The time.
+    pub(crate) clock: Clock,
+    /// Records of one negentropy session.
+    pub(crate) neg_items_max: u64,
+}
+
+impl Reader {
+    /// Does a piece of work and tells who waits for it.
+    pub(crate) fn run(&self, read: Read) {
+        let Read {
+            peer,
+            generation,
+            work,
+        } = read;
+        peer.post(match work {
+            Work::Open { pages, viewer } => match self.open(pages, &viewer) {
+                Ok(cursor) => self.scan(generation, cursor),
+                Err(error) => failed_scan(generation, &error),
+            },
+            Work::Scan { cursor } => self.scan(generation, cursor),
+            Work::Count { filters, viewer } => self.count(generation, &filters, &viewer),
+            Work::Compare {
+                filter,
+                viewer,
+                frame,
+            } => match self.compare(&filter, &viewer) {
+                Ok(session) => self.answer(generation, session, &frame),
+                Err(end) => neg_end(generation, end),
+            },
+            Work::Answer { session, frame } => self.answer(generation, session, &frame),
+        });
+    }
+
+    fn open(&self, pages: Vec<Page>, viewer: &Viewer) -> Result<Box<Cursor>, EventDbError> {
+        // Before the snapshot: what was complete then is in it.
+        let synced = self.completion.is_complete();
+        let view = self.index.view()?;
+        let commit = view.commit();
+        let scan = view.scan(pages, viewer, self.clock.now().wall);
+        Ok(Box::new(Cursor {
+            scan,
+            commit,
+            synced,
+        }))
+    }
+
+    fn scan(&self, generation: Generation, mut cursor: Box<Cursor>) -> Mail {
+        let budget = Budget {
+            events: limit::SCAN_EVENTS,
+            bytes: limit::SCAN_BYTES,
+            rows: SCAN_ROWS,
+        };
+        let ScanChunk { events, end } = match cursor.scan.next(budget) {
+            Ok(chunk) => chunk,
+            Err(error) => return failed_scan(generation, &error),
+        };
+        let rest = match end {
+            None => Rest::More(cursor),
+            Some(outcome) => Rest::Ended(ScanEnd::Done {
+                drained: outcome.drained,
+                more: outcome.more,
+                synced: cursor.synced,
+                commit: cursor.commit,
+            }),
+        };
+        let events = events.iter().map(|hit| hit.event().clone()).collect();
+        Mail::Scanned(Box::new(Scanned {
+            generation,
+            events,
+            rest,
+        }))
+    }
+
+    fn count(&self, generation: Generation, filters: &[Filter], viewer: &Viewer) -> Mail {
+        let count = || -> Result<CountAnswer, EventDbError> {
+            let view = self.index.view()?;
+            view.count(filters, viewer, self.clock.now().wall)
+        };
+        let outcome = count().map(Box::new).map_err(|error| trouble(&error));
+        Mail::Counted {
+            generation,
+            outcome,
+        }
+    }
+
+    fn compare(&self, filter: &Filter, viewer: &Viewer) -> Result<Box<Session>, NegEnd> {
+        let (now, cap) = (self.clock.now(), self.neg_items_max);
+        let records = self
+            .index
+            .view()
+            .and_then(|view| view.records(filter, viewer, now.wall, cap));
+        let records = records.map_err(|error| NegEnd {
+            reason: trouble(&error),
+            cap: None,
+            trouble: None,
+        })?;
+        let session = NegSession::open(&records, cap, now.instant)?;
+        Ok(Box::new(Session { records, session }))
+    }
+
+    fn answer(&self, generation: Generation, mut session: Box<Session>, frame: &[u8]) -> Mail {
+        let now = self.clock.now().instant;
+        match session.session.answer(&session.records, frame, now) {
+            Ok(frame) => Mail::NegAnswered {
+                generation,
+                outcome: Ok(frame),
+                session: Some(session),
+            },
+            Err(end) => neg_end(generation, end),
+        }
+    }
+}
+
+fn neg_end(generation: Generation, end: NegEnd) -> Mail {
+    if let Some(trouble) = &end.trouble {
+        tracing::error!(%trouble, "a comparison failed");
+    }
+    Mail::NegAnswered {
+        generation,
+        outcome: Err(end),
+        session: None,
+    }
+}
+
+fn failed_scan(generation: Generation, error: &EventDbError) -> Mail {
+    Mail::Scanned(Box::new(Scanned {
+        generation,
+        events: Vec::new(),
+        rest: Rest::Ended(ScanEnd::Failed(trouble(error))),
+    }))
+}
+
+/// Our own trouble: for our log, and no more than that for the client.
+pub(crate) fn trouble(error: &EventDbError) -> Reason {
+    tracing::error!(%error, "the event index cannot be read");
+    Reason::new(
+        Prefix::Error,
+        "the relay cannot read its disk now; try again",
+    )
+}

@@ -1,0 +1,86 @@
+//! What an operator may set.
+
+use std::{net::SocketAddr, time::Duration};
+
+use osier_nostr::nip::{
+    nip11::Identity,
+    nip42::{RelayUrl, RelayUrls},
+};
+
+use crate::limit;
+
+/// Settings of the server.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Where to listen. Port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// The URLs at which clients reach the relay from elsewhere, through a proxy say. Those on this
+    /// machine are added.
+    pub urls: Vec<RelayUrl>,
+    /// What clients are held to. Its URLs are replaced by those above.
+    pub nostr: osier_nostr::Settings,
+    /// What NIP-11 says of the operator.
+    pub identity: Identity,
+    /// Connections open at once.
+    pub connections_max: usize,
+    /// Connections of one IP address that is not this machine.
+    pub connections_per_ip_max: usize,
+    /// Silence after which a client is asked for a sign of life.
+    pub ping_after: Duration,
+    /// Silence after which a client is gone.
+    pub gone_after: Duration,
+    /// How often silence is looked for.
+    pub look_every: Duration,
+}
+
+impl Settings {
+    /// The defaults, at an address.
+    pub fn new(listen: SocketAddr) -> Self {
+        Self {
+            listen,
+            urls: Vec::new(),
+            nostr: osier_nostr::Settings::default(),
+            identity: Identity {
+                name: "Osier".to_owned(),
+                description: "A relay whose `finish` means that the whole swarm's history of its \
+                              topics has been sent."
+                    .to_owned(),
+                ..Identity::default()
+            },
+            connections_max: limit::CONNECTIONS_MAX,
+            connections_per_ip_max: limit::CONNECTIONS_PER_IP_MAX,
+            ping_after: limit::PING_AFTER,
+            gone_after: limit::GONE_AFTER,
+            look_every: limit::LOOK_EVERY,
+        }
+    }
+}
+
+impl Settings {
+    /// All URLs of the relay when it listens at this address.
+    pub(crate) fn all_urls(&self, listen: SocketAddr) -> RelayUrls {
+        self.urls
+            .iter()
+            .cloned()
+            .chain(local_urls(listen))
+            .collect()
+    }
+}
+
+/// The URLs of a relay that listens here, as programs on this machine write them.
+fn local_urls(listen: SocketAddr) -> impl Iterator<Item = RelayUrl> {
+    let port = listen.port();
+    let hosts = [
+        "127.0.0.1".to_owned(),
+        "localhost".to_owned(),
+        "[::1]".to_owned(),
+    ];
+    let own = match listen {
+        SocketAddr::V4(at) => at.ip().to_string(),
+        SocketAddr::V6(at) => format!("[{}]", at.ip()),
+    };
+    hosts
+        .into_iter()
+        .chain([own])
+        .filter_map(move |host| RelayUrl::parse(&format!("ws://{host}:{port}")))
+}
