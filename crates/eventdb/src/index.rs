@@ -4,15 +4,18 @@ use std::sync::Arc;
 
 use osier_core::TopicId;
 use osier_nostr::{Commit, Event, Seconds};
-use osier_store::{Lsn, Store};
+use osier_store::{ItemPlace, Lsn, Store};
 
-use crate::{db::EventDb, error::EventDbError, view::EventView};
+use crate::{
+    apply::Writer, db::EventDb, error::EventDbError, key, limit, meta, row::EntryRow,
+    view::EventView,
+};
 
 /// The index of an open store. Clones are the same index.
 #[derive(Debug, Clone)]
 pub struct EventIndex {
-    db: Arc<EventDb>,
-    store: Store,
+    pub(crate) db: Arc<EventDb>,
+    pub(crate) store: Store,
 }
 
 /// What an entry brought.
@@ -25,28 +28,11 @@ pub struct Fresh {
     pub events: Vec<Event>,
 }
 
-/// What building anew did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct RebuildReport {
-    /// Entries looked at.
-    pub entries: u64,
-    /// Events that are in the index now.
-    pub events: u64,
-}
-
-/// What a check found.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct CheckReport {
-    /// Events in the index.
-    pub events: u64,
-    /// What is wrong: each says which row of which table, what is stored and what is right. The
-    /// first [`crate::EventDb`] bound of them.
-    pub findings: Vec<String>,
-    /// More that are not listed.
-    pub more: u64,
-}
-
 impl EventIndex {
+    pub(crate) fn new(db: Arc<EventDb>, store: Store) -> Self {
+        Self { db, store }
+    }
+
     /// The index itself, for [`EventDb::vouch`].
     pub fn db(&self) -> &Arc<EventDb> {
         &self.db
@@ -62,11 +48,12 @@ impl EventIndex {
     /// # Errors
     /// Our disk is at fault.
     pub fn view(&self) -> Result<EventView, EventDbError> {
-        todo!()
+        EventView::open(&self.db, &self.store)
     }
 
-    /// What an entry that is durable brought, for the live fan-out. None if the index knows no
-    /// such entry, or it carries no events.
+    /// What an entry that is durable brought, for the live fan-out (`NOS-108`). None if the index
+    /// knows no such entry, or it carries no events. An entry that is told of twice brings the
+    /// same again.
     ///
     /// # Errors
     /// Our disk is at fault.
@@ -76,39 +63,101 @@ impl EventIndex {
         lsn: Lsn,
         now: Seconds,
     ) -> Result<Option<Fresh>, EventDbError> {
-        let _ = (topic, lsn, now);
-        todo!()
+        let view = self.view()?;
+        let inner = view.inner();
+        let fail = |cause| EventDbError::new("read what is new in", cause);
+        let Some(number) = self
+            .store
+            .topic_number(&inner.txn, &topic)
+            .map_err(|cause| EventDbError::new("read what is new in", cause))?
+        else {
+            return Ok(None);
+        };
+        let read = || -> Result<Option<Fresh>, redb::Error> {
+            let Some(row) = inner.tables.entry.get(&key::entry(number, lsn))? else {
+                return Ok(None);
+            };
+            let row = EntryRow::decode(row.value())?;
+            let kept = self.db.take_fresh(topic, lsn);
+            let kept = kept.filter(|kept| kept.commit == row.commit);
+            let events = match kept {
+                Some(kept) => kept.events,
+                None => {
+                    let place = |item: &u8| ItemPlace {
+                        topic: number,
+                        lsn,
+                        item: u16::from(*item),
+                    };
+                    inner.events_at(row.first.iter().map(place))?
+                }
+            };
+            let mut shown = Vec::with_capacity(events.len());
+            for event in events {
+                if let Some(row) = inner.row(&event.id())?
+                    && !row.expires.is_over(now)
+                {
+                    shown.push(event);
+                }
+            }
+            Ok(Some(Fresh {
+                commit: row.commit,
+                events: shown,
+            }))
+        };
+        read().map_err(fail)
     }
 
     /// Takes expired events out of the index, in steps of one transaction each; how many. They
-    /// were hidden before: this frees room.
+    /// were hidden before, and do not come in again: this frees room.
     ///
     /// # Errors
     /// Our disk is at fault.
     pub fn purge(&self, now: Seconds) -> Result<u64, EventDbError> {
-        let _ = now;
-        todo!()
+        let mut purged = 0;
+        loop {
+            let step = self.purge_step(now)?;
+            purged += step;
+            if step < limit::PURGE_STEP_EVENTS as u64 {
+                return Ok(purged);
+            }
+        }
     }
 
-    /// Drops the index and builds it from the log. Queries are answered from what there is
-    /// meanwhile.
-    ///
-    /// # Errors
-    /// Our disk is at fault.
-    pub fn rebuild(
-        &self,
-        progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<RebuildReport, EventDbError> {
-        let _ = progress;
-        todo!()
-    }
-
-    /// Computes every table again from the log and compares.
-    ///
-    /// # Errors
-    /// Our disk is at fault; what can be read and is wrong is a finding.
-    pub fn check(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<CheckReport, EventDbError> {
-        let _ = progress;
-        todo!()
+    fn purge_step(&self, now: Seconds) -> Result<u64, EventDbError> {
+        let view = self.view()?;
+        let nothing = view
+            .inner()
+            .next_expiry()
+            .map_err(|cause| EventDbError::new("purge", cause))?;
+        if nothing.is_none_or(|at| at > now) {
+            return Ok(0);
+        }
+        drop(view);
+        let step = self
+            .store
+            .project("purge the event index of", |txn, items| {
+                if !meta::is_current(txn, &self.db.state)? {
+                    return Ok(0);
+                }
+                let mut writer = Writer::new(&self.db, txn, items)?;
+                let to = key::expiry(now, &osier_nostr::EventId::from_bytes([0xff; 32]));
+                let mut ids = Vec::new();
+                for row in redb::ReadableTable::range::<&[u8; 40]>(&writer.tables.expiry, ..=&to)?
+                    .take(limit::PURGE_STEP_EVENTS)
+                {
+                    ids.push(key::of_expiry(row?.0.value()));
+                }
+                let mut gone = Vec::with_capacity(ids.len());
+                for id in &ids {
+                    gone.extend(writer.load(id)?);
+                }
+                writer.change(&[], &gone)?;
+                if ids.len() < limit::PURGE_STEP_EVENTS {
+                    let until = meta::purged(&writer.tables.meta)?.max(now);
+                    meta::set_purged(&mut writer.tables.meta, until)?;
+                }
+                Ok(ids.len() as u64)
+            });
+        step.map_err(|cause| EventDbError::new("purge", cause))
     }
 }

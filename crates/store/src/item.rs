@@ -8,13 +8,26 @@ use redb::{ReadOnlyTable, ReadTransaction, ReadableTable, Table};
 use crate::{
     error::Cause,
     key::{self, TopicNo},
-    log, schema,
+    log, point, schema,
     schema::Tables,
 };
 
 type LogKey = &'static [u8; 12];
 type BodyKey = &'static [u8; 14];
+type TopicKey = &'static [u8; 4];
 type Row = &'static [u8];
+type Point = &'static [u8; schema::POINT_BYTES];
+
+/// Where a topic's log stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LogEnd {
+    /// The last place given out; the entry there may have been removed.
+    pub last: Lsn,
+    /// Entries held.
+    pub entries: u64,
+    /// Entries removed by retention.
+    pub pruned: u64,
+}
 
 /// Where an item stands in this store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -41,6 +54,7 @@ pub trait ItemSource {
 pub struct LogItems<'a> {
     log: &'a Table<'a, LogKey, Row>,
     body: &'a Table<'a, BodyKey, Row>,
+    point: &'a Table<'a, TopicKey, Point>,
 }
 
 impl<'a> LogItems<'a> {
@@ -48,7 +62,37 @@ impl<'a> LogItems<'a> {
         Self {
             log: &tables.log,
             body: &tables.body,
+            point: &tables.point,
         }
+    }
+
+    /// As [`ItemReader::entries`].
+    ///
+    /// # Errors
+    /// Our disk is at fault.
+    pub fn entries(
+        &self,
+        topic: TopicNo,
+        after: Lsn,
+        entries_max: usize,
+        bytes_max: usize,
+    ) -> Result<Vec<(Lsn, WireEntry)>, redb::Error> {
+        Ok(entries(
+            self.log,
+            self.body,
+            topic,
+            after,
+            entries_max,
+            bytes_max,
+        )?)
+    }
+
+    /// Where a topic's log stands; not to be asked while the topic changes.
+    ///
+    /// # Errors
+    /// Our disk is at fault.
+    pub fn log_end(&self, topic: TopicNo) -> Result<LogEnd, redb::Error> {
+        Ok(log_end(self.point, topic)?)
     }
 }
 
@@ -68,6 +112,7 @@ impl std::fmt::Debug for LogItems<'_> {
 pub struct ItemReader {
     log: ReadOnlyTable<LogKey, Row>,
     body: ReadOnlyTable<BodyKey, Row>,
+    point: ReadOnlyTable<TopicKey, Point>,
 }
 
 impl ItemReader {
@@ -79,10 +124,12 @@ impl ItemReader {
         Ok(Self {
             log: txn.open_table(schema::log)?,
             body: txn.open_table(schema::body)?,
+            point: txn.open_table(schema::point)?,
         })
     }
 
-    /// Entries of a topic after a place, at most so many; fewer only at the end of the log.
+    /// Entries of a topic after a place: at most so many, and up to the one that reaches this many
+    /// bytes; none only at the end of the log.
     ///
     /// # Errors
     /// Our disk is at fault.
@@ -91,8 +138,24 @@ impl ItemReader {
         topic: TopicNo,
         after: Lsn,
         entries_max: usize,
+        bytes_max: usize,
     ) -> Result<Vec<(Lsn, WireEntry)>, redb::Error> {
-        Ok(entries(&self.log, &self.body, topic, after, entries_max)?)
+        Ok(entries(
+            &self.log,
+            &self.body,
+            topic,
+            after,
+            entries_max,
+            bytes_max,
+        )?)
+    }
+
+    /// Where a topic's log stands.
+    ///
+    /// # Errors
+    /// Our disk is at fault.
+    pub fn log_end(&self, topic: TopicNo) -> Result<LogEnd, redb::Error> {
+        Ok(log_end(&self.point, topic)?)
     }
 }
 
@@ -134,18 +197,32 @@ pub(crate) fn entries(
     topic: TopicNo,
     after: Lsn,
     entries_max: usize,
+    bytes_max: usize,
 ) -> Result<Vec<(Lsn, WireEntry)>, Cause> {
     let Some(first) = after.get().checked_add(1) else {
         return Ok(Vec::new());
     };
     let from = key::log(topic, Lsn::new(first));
     let to = key::log(topic, Lsn::new(u64::MAX));
-    let mut entries = Vec::new();
+    let (mut entries, mut bytes) = (Vec::new(), 0);
     for row in log_table.range::<&[u8; 12]>(&from..=&to)?.take(entries_max) {
         let (key, row) = row?;
         let lsn = key::lsn_of_log(key.value());
         let entry = log::decode(row.value(), &|item| log::body_item(body, topic, lsn, item))?;
+        bytes += entry.size();
         entries.push((lsn, entry));
+        if bytes >= bytes_max {
+            break;
+        }
     }
     Ok(entries)
+}
+
+fn log_end(table: &impl ReadableTable<TopicKey, Point>, topic: TopicNo) -> Result<LogEnd, Cause> {
+    let point = point::read(table, topic)?;
+    Ok(LogEnd {
+        last: point.last,
+        entries: point.set.count(),
+        pruned: point.pruned,
+    })
 }

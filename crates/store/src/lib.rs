@@ -71,7 +71,7 @@ pub use batch::{Batch, Committed, CommittedTopic, Fate, Forked};
 pub use check::{CheckReport, FINDINGS_MAX, Finding};
 pub use control::ControlRow;
 pub use error::{StoreError, StoreFault};
-pub use item::{ItemPlace, ItemReader, ItemSource, LogItems};
+pub use item::{ItemPlace, ItemReader, ItemSource, LogEnd, LogItems};
 pub use key::TopicNo;
 pub use open::{CACHE_BYTES_DEFAULT, StoreOptions};
 // What a projection's signatures speak of.

@@ -120,4 +120,17 @@ impl Store {
         let read = || topic::numbers(&ReadTables::open(txn)?.topic_number);
         read().map_err(|cause: Cause| self.error("list the topics of", cause))
     }
+
+    /// The number of a topic, as of a transaction; none if the store has never heard of it.
+    ///
+    /// # Errors
+    /// Our disk is at fault.
+    pub fn topic_number(
+        &self,
+        txn: &ReadTransaction,
+        topic: &TopicId,
+    ) -> Result<Option<TopicNo>, StoreError> {
+        let read = || topic::number(&ReadTables::open(txn)?.topic_number, topic);
+        read().map_err(|cause: Cause| self.error("look up a topic of", cause))
+    }
 }

@@ -21,8 +21,11 @@ pub const TOPIC_RECORD_BYTES_MAX: usize = 64 * 1024;
 /// The name of the next topic number in `meta`.
 const NEXT: &str = "next topic";
 
-/// Entries of a topic that is forgotten that a projection is told of at once: some 16 MiB.
-const FORGET_STEP_ENTRIES: usize = 256;
+/// Entries of a topic that is forgotten that a projection is told of at once.
+const FORGET_STEP_ENTRIES: usize = 4096;
+
+/// Bytes of them: what they take in memory.
+const FORGET_STEP_BYTES: usize = 8 * 1024 * 1024;
 
 /// The only version of the record so far.
 const VERSION: u8 = 1;
@@ -190,7 +193,14 @@ fn tell_projections(
     let change = LogChange::of(writing.txn, tables, topic, no);
     let mut after = Lsn::START;
     loop {
-        let page = item::entries(&tables.log, &tables.body, no, after, FORGET_STEP_ENTRIES)?;
+        let page = item::entries(
+            &tables.log,
+            &tables.body,
+            no,
+            after,
+            FORGET_STEP_ENTRIES,
+            FORGET_STEP_BYTES,
+        )?;
         let Some((last, _)) = page.last() else {
             return Ok(());
         };
