@@ -1,5 +1,6 @@
 //! What the stories need: a folder, a running node, a watcher with a time limit.
 
+pub(crate) mod client;
 pub(crate) mod node;
 pub(crate) mod watcher;
 

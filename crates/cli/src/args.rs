@@ -58,12 +58,23 @@ pub(crate) struct RunArgs {
     /// Address of the local HTTP API; port 0 takes any free one
     #[arg(long, value_name = "ADDR:PORT")]
     pub(crate) listen_api: Option<SocketAddr>,
-    /// Address of the Nostr relay; accepted, but the relay is not built yet
-    #[arg(long, value_name = "ADDR:PORT")]
-    pub(crate) listen_relay: Option<SocketAddr>,
+    /// Address for Nostr clients; port 0 takes any free one, `off` means no relay
+    #[arg(long, value_name = "ADDR:PORT", value_parser = relay_address)]
+    pub(crate) listen_relay: Option<String>,
     /// Print the effective settings with the origin of each, and stop
     #[arg(long)]
     pub(crate) print_config: bool,
+}
+
+/// The address of a relay; the empty text for none.
+fn relay_address(text: &str) -> Result<String, String> {
+    if text == "off" || text.is_empty() {
+        return Ok(String::new());
+    }
+    let address: Result<SocketAddr, _> = text.parse();
+    address
+        .map(|address| address.to_string())
+        .map_err(|_| "expected an address such as 127.0.0.1:7777, or off".to_owned())
 }
 
 /// What to do.
@@ -78,7 +89,8 @@ pub(crate) enum Command {
     Topic(TopicCommand),
     /// Append entries to a topic
     Publish(PublishArgs),
-    /// Append every line of a file as an entry of its own; goes on where it was stopped
+    /// Append every line of a file; goes on where it was stopped. Nostr events are verified, other
+    /// lines become entries as they are
     Import(ImportArgs),
     /// Write a topic's items to standard output, one a line
     Export {
@@ -144,8 +156,11 @@ pub(crate) struct PublishArgs {
 pub(crate) struct ImportArgs {
     /// Topic: name, id, or the start of an id
     pub(crate) topic: String,
-    /// A file of lines, such as JSON lines; each becomes one entry, byte for byte
+    /// A file of lines: Nostr events in JSON, or anything else, byte for byte
     pub(crate) file: PathBuf,
+    /// Do not look for Nostr events: each line is an entry as it is
+    #[arg(long)]
+    pub(crate) plain: bool,
     /// Begin at the first line even if an earlier import of this file was stopped
     #[arg(long)]
     pub(crate) restart: bool,

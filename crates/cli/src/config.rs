@@ -2,15 +2,23 @@
 
 mod key;
 mod layer;
+mod relay;
 
 use std::{net::SocketAddr, path::PathBuf};
 
 use self::layer::Origin;
-pub(crate) use self::layer::{Flags, Layers};
+pub(crate) use self::{
+    layer::{Flags, Layers},
+    relay::RelayConfig,
+};
 use crate::failure::{Failure, Outcome};
 
 /// The effective settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "switches that do not depend on each other"
+)]
 pub(crate) struct Config {
     /// Where key, store, token and `run.json` are.
     pub(crate) data_dir: PathBuf,
@@ -22,8 +30,12 @@ pub(crate) struct Config {
     pub(crate) listen_api_is_default: bool,
     /// Origins of pages that may ask the local API.
     pub(crate) api_origins: Vec<String>,
-    /// For the relay, once there is one.
+    /// For Nostr clients; none when there is no relay.
     pub(crate) listen_relay: Option<SocketAddr>,
+    /// Whether nobody chose `listen_relay`, so that another port will do when it is taken.
+    pub(crate) listen_relay_is_default: bool,
+    /// The relay's own settings.
+    pub(crate) relay: RelayConfig,
     /// Role in topics that are joined.
     pub(crate) role: String,
     /// What is logged.
@@ -58,6 +70,8 @@ impl Config {
                 "" => None,
                 _ => Some(layers.parsed("listen_relay", "an address such as 127.0.0.1:7777")?),
             },
+            listen_relay_is_default: layers.origin("listen_relay") == &Origin::Default,
+            relay: RelayConfig::from_layers(layers)?,
             role: layers.one_of("role", &["archive", "replay", "peer"])?,
             log: layers.text("log")?,
             mdns: match layers

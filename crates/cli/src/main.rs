@@ -8,6 +8,7 @@
 //! | `args` | the command line |
 //! | `command` | one file a command |
 //! | `config` | settings with their origin |
+//! | `bridge` | the Nostr relay, from its settings |
 //! | `reach`, `api`, `sse`, `page` | the way to a node |
 //! | `output`, `table`, `text`, `progress` | all that is printed |
 //! | `exit`, `failure`, `store_failure` | how a command ends |
@@ -15,6 +16,7 @@
 
 mod api;
 mod args;
+mod bridge;
 mod causal;
 mod command;
 mod config;
@@ -115,15 +117,12 @@ fn flags(global: &args::Global, command: &Command) -> Flags {
         ..
     }) = command
     {
-        let listens = [
-            ("listen_p2p", listen_p2p),
-            ("listen_api", listen_api),
-            ("listen_relay", listen_relay),
-        ];
+        let listens = [("listen_p2p", listen_p2p), ("listen_api", listen_api)];
         let chosen = listens
             .into_iter()
             .filter_map(|(key, it)| Some((key, (*it)?.to_string())));
         values.extend(chosen);
+        values.extend(listen_relay.clone().map(|it| ("listen_relay", it)));
     }
     Flags {
         file: global.config.clone(),

@@ -1,15 +1,19 @@
 //! How a command reaches the node of a data directory: the running one over its local API, or, for
 //! what needs no network, the same API served by this very process over the store.
 
+use std::sync::Arc;
+
 use osier::{Home, Osier};
 use osier_console::{Console, Settings};
 use tokio::runtime::Runtime;
 
 use crate::{
     api::Api,
+    bridge::{self, Intake},
     config::Config,
     exit::Exit,
     failure::{Failure, Outcome},
+    output::Output,
     store_failure,
 };
 
@@ -87,19 +91,24 @@ impl Here {
         let runtime = Runtime::new()
             .map_err(|error| Failure::other("cannot start worker threads").because(error))?;
         let (osier, console) = runtime.block_on(async {
+            let bridge = bridge::prepare(config);
             let osier = Osier::builder()
                 .data_dir(home.dir())
                 .replay_entries(config.replay_entries)
+                .projection(bridge.projection())
                 .offline()
                 .open()
                 .await
                 .map_err(|error| store_failure::from(&error))?;
+            let out = Output::detect(true);
+            let attached = bridge::attach(out, bridge, &osier)?;
             let token = osier
                 .new_token()
                 .map_err(|error| store_failure::from(&error))?;
             let listen = ([127, 0, 0, 1], 0).into();
             let mut settings = Settings::new(listen, token);
             settings.request_bytes_max = config.request_bytes_max;
+            settings.nostr = Some(Arc::new(Intake(attached.importer())));
             let console = Console::start(osier.clone(), settings)
                 .await
                 .map_err(|error| {

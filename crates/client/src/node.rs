@@ -28,7 +28,6 @@ pub struct Osier {
     inner: Arc<Inner>,
 }
 
-#[derive(Debug)]
 pub(crate) struct Inner {
     home: Home,
     config: NodeConfig,
@@ -39,7 +38,12 @@ pub(crate) struct Inner {
     node: OnceCell<Node>,
     /// How often topics have been joined and left.
     topic_changes: watch::Sender<u64>,
+    /// What else a check of the store looks at.
+    checks: Mutex<Vec<IndexCheck>>,
 }
+
+/// Looks whether an index agrees with the log; a sentence for each fault.
+type IndexCheck = Box<dyn Fn() -> std::result::Result<Vec<String>, String> + Send + Sync>;
 
 /// What a check of the store found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,6 +70,7 @@ impl Osier {
             replay_entries,
             node: OnceCell::new(),
             topic_changes: watch::Sender::default(),
+            checks: Mutex::default(),
         };
         Self {
             inner: Arc::new(inner),
@@ -227,12 +232,21 @@ impl Osier {
         self.inner.store()
     }
 
-    /// Verifies the whole store: every signature, every derived table.
+    /// Has a check of the store look at an index too, by this function: it gives a sentence for
+    /// each fault, or says why the index cannot be read. Kept until the node is shut down.
+    pub fn check_also(
+        &self,
+        check: impl Fn() -> std::result::Result<Vec<String>, String> + Send + Sync + 'static,
+    ) {
+        lock(&self.inner.checks).push(Box::new(check));
+    }
+
+    /// Verifies the whole store: every signature, every derived table, every index that was named.
     ///
     /// # Errors
     /// If the store cannot be read at all.
     pub async fn check(&self) -> Result<CheckReport> {
-        let store = self.inner.store()?;
+        let (store, inner) = (self.inner.store()?, Arc::clone(&self.inner));
         blocking(move || {
             let report = store.check(&mut |_, _| {})?;
             let listed = report.findings.into_iter();
@@ -241,6 +255,9 @@ impl Osier {
                 .collect();
             if report.more > 0 {
                 faults.push(format!("and {} more", report.more));
+            }
+            for check in lock(&inner.checks).iter() {
+                faults.extend(check().map_err(Error::Read)?);
             }
             Ok(CheckReport {
                 entries: report.entries,
@@ -291,6 +308,8 @@ impl Osier {
         if let Some(node) = self.inner.running() {
             node.shutdown().await;
         }
+        // Indexes hold the store too.
+        lock(&self.inner.checks).clear();
         *self.inner.lock() = None;
     }
 }
@@ -313,7 +332,7 @@ impl Inner {
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Store>> {
-        self.store.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.store)
     }
 
     fn topics_changed(&self) {
@@ -327,4 +346,15 @@ impl Inner {
     pub(crate) fn id(&self) -> NodeId {
         self.config.secret.node_id()
     }
+}
+
+impl std::fmt::Debug for Inner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Node({} in {})", self.id(), self.home.dir().display())
+    }
+}
+
+/// A panic elsewhere leaves nothing half done that these locks guard.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

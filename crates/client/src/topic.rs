@@ -107,6 +107,11 @@ impl Topic {
         self.ticket.name()
     }
 
+    /// Who owns it.
+    pub fn owner(&self) -> NodeId {
+        self.ticket.owner()
+    }
+
     pub(crate) fn rule(&self) -> Rule {
         self.rule
     }

@@ -9,6 +9,7 @@ mod grant;
 mod health;
 mod link;
 mod metric;
+mod nostr;
 mod page;
 mod provider;
 mod relay;
@@ -52,6 +53,7 @@ pub(crate) fn guarded() -> OpenApiRouter<Shared> {
         .routes(routes!(topic::rule))
         .routes(routes!(entry::page, entry::publish))
         .routes(routes!(event::stream))
+        .routes(routes!(nostr::import))
         .routes(routes!(trust::list))
         .routes(routes!(trust::add, trust::show, trust::remove))
         .routes(routes!(grant::add, grant::remove))

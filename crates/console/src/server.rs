@@ -9,7 +9,9 @@ use axum::{
     middleware::{self, Next},
     response::Response,
 };
-use osier::Osier;
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use osier::{Osier, Topic};
 use serde_json::Value;
 use tokio::{
     net::TcpListener,
@@ -30,7 +32,7 @@ use crate::{
 };
 
 /// How the API serves.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Settings {
     /// Where to listen; loopback.
     pub listen: SocketAddr,
@@ -44,6 +46,8 @@ pub struct Settings {
     pub origins: Vec<String>,
     /// Tells what the relay beside this API is doing, where one runs.
     pub relay: Option<RelayFigures>,
+    /// Who takes Nostr events in; without one they are refused with 501.
+    pub nostr: Option<Arc<dyn NostrImport>>,
 }
 
 /// Reads the relay's figures; called for each look at them, so it must not block.
@@ -67,6 +71,21 @@ impl std::fmt::Debug for RelayFigures {
     }
 }
 
+/// Takes Nostr events in: they are verified, and judged by what is held, before they are written.
+pub trait NostrImport: Send + Sync {
+    /// Writes the events of lines into a topic; says in JSON what became of them. Durable when it
+    /// is done, or a sentence on why not.
+    fn import(&self, topic: Topic, lines: Bytes) -> BoxFuture<'static, Result<Value, String>>;
+}
+
+impl std::fmt::Debug for Settings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Settings")
+            .field("listen", &self.listen)
+            .finish_non_exhaustive()
+    }
+}
+
 impl Settings {
     /// On `listen`, for whoever holds `token`, with the usual limits.
     pub fn new(listen: SocketAddr, token: String) -> Self {
@@ -77,6 +96,7 @@ impl Settings {
             streams_max: limit::STREAMS_MAX,
             origins: Vec::new(),
             relay: None,
+            nostr: None,
         }
     }
 }
@@ -104,7 +124,7 @@ pub enum ConsoleError {
 }
 
 /// What every handler can reach.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Shared {
     pub(crate) osier: Osier,
     /// A permit for each event stream.
@@ -117,6 +137,8 @@ pub(crate) struct Shared {
     pub(crate) description: Arc<Value>,
     /// Held for reading by every write, and for writing by one that depends on what was there.
     pub(crate) writes: Arc<RwLock<()>>,
+    /// Who takes Nostr events in.
+    pub(crate) nostr: Option<Arc<dyn NostrImport>>,
     /// Cancelled when the server ends, so that streams end too.
     pub(crate) ending: CancellationToken,
 }
@@ -156,6 +178,7 @@ impl Console {
             doors: doors.clone(),
             description: Arc::default(),
             writes: Arc::default(),
+            nostr: settings.nostr.clone(),
             ending: ending.clone(),
         };
         let app = router(shared, guard, &settings);

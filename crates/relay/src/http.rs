@@ -8,7 +8,7 @@ use http_body_util::Full;
 use hyper::{
     Method, Request, Response, StatusCode,
     body::Incoming,
-    header::{ACCEPT, CONTENT_TYPE, HeaderValue, UPGRADE},
+    header::{ACCEPT, CONNECTION, CONTENT_TYPE, HeaderValue, UPGRADE},
     server::conn::http1,
     service::service_fn,
     upgrade::Upgraded,
@@ -44,7 +44,6 @@ pub(crate) async fn serve(front: Arc<Front>, stream: TcpStream, ip: IpAddr) {
         .timer(TokioTimer::new())
         .header_read_timeout(limit::HANDSHAKE_WITHIN)
         .max_buf_size(limit::REQUEST_HEAD_BYTES_MAX)
-        .keep_alive(false)
         .serve_connection(TokioIo::new(stream), service_fn(answer))
         .with_upgrades();
     // The body of a request is never read, so this bounds the answer too.
@@ -58,9 +57,18 @@ fn answer(front: &Arc<Front>, request: Request<Incoming>, ip: IpAddr) -> Answer 
     if request.headers().contains_key(UPGRADE) {
         return upgrade(front, request, ip);
     }
+    let mut answer = describe(front, &request);
+    // One request a connection: nothing is held open for a next one.
+    let close = HeaderValue::from_static("close");
+    answer.headers_mut().insert(CONNECTION, close);
+    answer
+}
+
+/// The answer to a request that asks for no WebSocket.
+fn describe(front: &Front, request: &Request<Incoming>) -> Answer {
     match *request.method() {
         Method::OPTIONS => with_cors(plain(StatusCode::NO_CONTENT, "")),
-        Method::GET | Method::HEAD if asks_for_document(&request) => document(front),
+        Method::GET | Method::HEAD if asks_for_document(request) => document(front),
         Method::GET | Method::HEAD => with_cors(plain(StatusCode::OK, WHAT_THIS_IS)),
         _ => with_cors(plain(
             StatusCode::METHOD_NOT_ALLOWED,

@@ -17,6 +17,7 @@
 //! | `connection`, `socket`, `gather` | one client: a task, a WebSocket, its writes |
 //! | `peer`, `hub` | inboxes with bounds; the live fan-out |
 //! | `ingest` | published events: verified, judged, appended in batches |
+//! | `import` | events that come from files |
 //! | `scan` | stored events, counts, comparisons, a bounded turn at a time |
 //! | `topics`, `feed` | how complete the topics are; what has come into them |
 //! | `workers` | threads with a queue |
@@ -34,6 +35,7 @@ mod feed;
 mod gather;
 mod http;
 mod hub;
+mod import;
 mod ingest;
 pub mod limit;
 mod peer;
@@ -46,9 +48,15 @@ mod topics;
 mod workers;
 
 pub use error::RelayError;
+pub use import::{Imported, Importer, is_event};
 pub use osier_nostr::{
-    Settings as NostrSettings,
-    nip::{nip11::Identity, nip42::RelayUrl},
+    PublicKey, Settings as NostrSettings,
+    nip::{
+        nip11::Identity,
+        nip17::Gate,
+        nip42::{RelayUrl, RelayUrls},
+        nip45::HllRule,
+    },
 };
-pub use server::{Bridge, Server};
+pub use server::{Attached, Bridge, Server};
 pub use settings::Settings;

@@ -66,7 +66,7 @@ pub const PING_AFTER: Duration = Duration::from_secs(30);
 pub const GONE_AFTER: Duration = Duration::from_secs(90);
 
 /// Time for a client to take a byte of what waits for it. Over it: the connection is closed.
-pub const STALLED_AFTER: Duration = Duration::from_secs(60);
+pub const STALLED_AFTER: Duration = Duration::from_mins(1);
 
 /// How often connections are looked at for silence: the precision of the three above.
 pub const LOOK_EVERY: Duration = Duration::from_secs(5);
@@ -80,3 +80,6 @@ pub const CLOSE_BYTES_MAX: usize = 4 * 1024 * 1024;
 const _: () = assert!(OUT_BYTES_LOW + SCAN_BYTES <= OUT_BYTES_HIGH);
 const _: () = assert!(WRITE_BYTES <= OUT_BYTES_LOW);
 const _: () = assert!(APPEND_BYTES_MAX <= INGEST_BYTES_WAITING_MAX);
+
+/// Refused lines of an import whose reason is told. The others are counted.
+pub const IMPORT_REASONS_MAX: usize = 20;

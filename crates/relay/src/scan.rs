@@ -113,10 +113,10 @@ impl Reader {
         } = read;
         peer.post(match work {
             Work::Open { pages, viewer } => match self.open(pages, &viewer) {
-                Ok(cursor) => self.scan(generation, cursor),
+                Ok(cursor) => go_on(generation, cursor),
                 Err(error) => failed_scan(generation, &error),
             },
-            Work::Scan { cursor } => self.scan(generation, cursor),
+            Work::Scan { cursor } => go_on(generation, cursor),
             Work::Count { filters, viewer } => self.count(generation, &filters, &viewer),
             Work::Compare {
                 filter,
@@ -140,33 +140,6 @@ impl Reader {
             scan,
             commit,
             synced,
-        }))
-    }
-
-    fn scan(&self, generation: Generation, mut cursor: Box<Cursor>) -> Mail {
-        let budget = Budget {
-            events: limit::SCAN_EVENTS,
-            bytes: limit::SCAN_BYTES,
-            rows: SCAN_ROWS,
-        };
-        let ScanChunk { events, end } = match cursor.scan.next(budget) {
-            Ok(chunk) => chunk,
-            Err(error) => return failed_scan(generation, &error),
-        };
-        let rest = match end {
-            None => Rest::More(cursor),
-            Some(outcome) => Rest::Ended(ScanEnd::Done {
-                drained: outcome.drained,
-                more: outcome.more,
-                synced: cursor.synced,
-                commit: cursor.commit,
-            }),
-        };
-        let events = events.iter().map(|hit| hit.event().clone()).collect();
-        Mail::Scanned(Box::new(Scanned {
-            generation,
-            events,
-            rest,
         }))
     }
 
@@ -208,6 +181,34 @@ impl Reader {
             Err(end) => neg_end(generation, end),
         }
     }
+}
+
+/// A turn of a scan.
+fn go_on(generation: Generation, mut cursor: Box<Cursor>) -> Mail {
+    let budget = Budget {
+        events: limit::SCAN_EVENTS,
+        bytes: limit::SCAN_BYTES,
+        rows: SCAN_ROWS,
+    };
+    let ScanChunk { events, end } = match cursor.scan.next(budget) {
+        Ok(chunk) => chunk,
+        Err(error) => return failed_scan(generation, &error),
+    };
+    let rest = match end {
+        None => Rest::More(cursor),
+        Some(outcome) => Rest::Ended(ScanEnd::Done {
+            drained: outcome.drained,
+            more: outcome.more,
+            synced: cursor.synced,
+            commit: cursor.commit,
+        }),
+    };
+    let events = events.iter().map(|hit| hit.event().clone()).collect();
+    Mail::Scanned(Box::new(Scanned {
+        generation,
+        events,
+        rest,
+    }))
 }
 
 fn neg_end(generation: Generation, end: NegEnd) -> Mail {

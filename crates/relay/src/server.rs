@@ -3,7 +3,7 @@
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use osier::{Osier, Projection, Topic};
-use osier_eventdb::EventDb;
+use osier_eventdb::{EventDb, EventIndex};
 use osier_nostr::{
     Routes,
     nip::nip11::{self, Identity, Retention},
@@ -18,20 +18,30 @@ use crate::{
     feed::{Feeder, Stretch},
     http,
     hub::Hub,
+    import::Importer,
     ingest::{Appender, Target},
     limit,
     peer::{Farewell, Mail},
     relay::{Relay, cores},
     settings::Settings,
-    topics::{Completion, Followed},
+    topics::{Completion, Feed, Followed},
     workers::Workers,
 };
 
-/// A relay that is to be: its event index goes into the store before the node is opened.
+/// The event index of a node that is to be opened, and the settings of its relay.
 #[derive(Debug, Clone)]
 pub struct Bridge {
     settings: Settings,
     db: Arc<EventDb>,
+}
+
+/// An open node with its event index up to date: what it can be used for besides a relay.
+#[derive(Debug, Clone)]
+pub struct Attached {
+    settings: Settings,
+    osier: Osier,
+    index: EventIndex,
+    clock: Clock,
 }
 
 /// A relay that runs. Dropping it ends it without a word to its clients.
@@ -73,7 +83,9 @@ impl Bridge {
     pub fn new(settings: Settings) -> Self {
         let mut nostr = settings.nostr.clone();
         nostr.urls = settings.all_urls(settings.listen);
-        let db = EventDb::new(osier_eventdb::Settings::from(&nostr));
+        let mut index = osier_eventdb::Settings::from(&nostr);
+        index.topics.clone_from(&settings.topics);
+        let db = EventDb::new(index);
         Self { settings, db }
     }
 
@@ -82,42 +94,85 @@ impl Bridge {
         Arc::clone(&self.db) as Arc<dyn Projection>
     }
 
-    /// Brings the index up to date and serves clients. Events that they publish go to `topic`; what
-    /// they read is of all topics of the node. Needs a multi-threaded tokio runtime.
+    /// Brings the index up to what the node's log holds; from here on a check of the node looks at
+    /// it too. `progress` is told how many entries have been looked at, and of how many. Needs a
+    /// multi-threaded tokio runtime.
     ///
     /// # Errors
-    /// If the address is taken, or the store cannot be read.
-    pub async fn serve(self, osier: &Osier, topic: Topic) -> Result<Server, RelayError> {
+    /// If the store cannot be read or written.
+    pub fn attach(
+        self,
+        osier: &Osier,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<Attached, RelayError> {
         let Self { settings, db } = self;
         let store = osier.store()?;
-        let index = tokio::task::block_in_place(|| db.attach(&store, &mut |_, _| {}))
-            .map_err(RelayError::Index)?;
-        drop(store);
-        let clock = Clock::start();
-        let hub = Arc::new(Hub::new(cores()));
-        let feeder = Feeder {
-            index: index.clone(),
-            hub: Arc::clone(&hub),
-            clock,
-        };
-        let fed = move |all: Vec<Stretch>| all.into_iter().for_each(|it| feeder.run(it));
-        let feeds = Workers::start("osier-feed", 1, 64, fed).map_err(RelayError::Thread)?;
-        let followed = Followed::start(osier.clone(), Arc::new(feeds)).await?;
+        let attach = || db.attach(&store, progress);
+        let index = tokio::task::block_in_place(attach).map_err(RelayError::Index)?;
+        let checked = index.clone();
+        osier.check_also(move || check(&checked));
+        Ok(Attached {
+            settings,
+            osier: osier.clone(),
+            index,
+            clock: Clock::start(),
+        })
+    }
+}
 
+fn check(index: &EventIndex) -> Result<Vec<String>, String> {
+    let report = index
+        .check(&mut |_, _| {})
+        .map_err(|error| error.to_string())?;
+    let told = report
+        .findings
+        .iter()
+        .map(|it| format!("event index, table {}: {}", it.table, it.what));
+    let mut faults: Vec<String> = told.collect();
+    if report.more > 0 {
+        faults.push(format!("and {} more in the event index", report.more));
+    }
+    Ok(faults)
+}
+
+impl Attached {
+    /// The same, with a relay that listens elsewhere.
+    #[must_use]
+    pub fn listen(mut self, listen: SocketAddr) -> Self {
+        self.settings.listen = listen;
+        self
+    }
+
+    /// Takes events in that come from elsewhere than a client.
+    pub fn importer(&self) -> Importer {
+        Importer::new(self.index.clone(), self.clock)
+    }
+
+    /// Serves clients. Events that they publish go to `topic`; what they read is of all topics that
+    /// are served. Needs a multi-threaded tokio runtime.
+    ///
+    /// # Errors
+    /// If the address is taken, or the node's topics cannot be read.
+    pub async fn serve(self, topic: Topic) -> Result<Server, RelayError> {
+        let Self {
+            settings,
+            osier,
+            index,
+            clock,
+        } = self;
         let listen = settings.listen;
         let bind = |cause| RelayError::Bind { listen, cause };
         let listener = TcpListener::bind(listen).await.map_err(bind)?;
         let address = listener.local_addr().map_err(bind)?;
+
+        let hub = Arc::new(Hub::new(cores()));
+        let feeds = feeds(&index, &hub, clock)?;
+        let followed = Followed::start(osier, settings.topics.clone(), feeds).await?;
         let mut nostr = settings.nostr.clone();
         nostr.urls = settings.all_urls(address);
         let completion = followed.completion();
-        let relay = Relay::start(
-            clock,
-            nostr,
-            Arc::clone(&hub),
-            index.clone(),
-            Arc::clone(&completion),
-        );
+        let shown = Arc::clone(&completion);
+        let relay = Relay::start(clock, nostr, hub, index.clone(), completion);
         let relay = Arc::new(relay.map_err(RelayError::Thread)?);
         let appender = Appender {
             waiting: relay.ingest.waiting(),
@@ -133,7 +188,7 @@ impl Bridge {
             door: Door::new(settings.connections_max, settings.connections_per_ip_max),
             tasks: TaskTracker::new(),
             identity: settings.identity.clone(),
-            completion,
+            completion: shown,
         });
         let stop = CancellationToken::new();
         let mut tasks = JoinSet::new();
@@ -148,6 +203,18 @@ impl Bridge {
             tasks,
         })
     }
+}
+
+/// The thread that takes new events to subscriptions.
+fn feeds(index: &EventIndex, hub: &Arc<Hub>, clock: Clock) -> Result<Feed, RelayError> {
+    let feeder = Feeder {
+        index: index.clone(),
+        hub: Arc::clone(hub),
+        clock,
+    };
+    let run = move |all: Vec<Stretch>| all.into_iter().for_each(|it| feeder.run(it));
+    let workers = Workers::start("osier-feed", 1, 64, run).map_err(RelayError::Thread)?;
+    Ok(Arc::new(workers))
 }
 
 impl Server {

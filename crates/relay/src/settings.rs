@@ -1,7 +1,8 @@
 //! What an operator may set.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{collections::BTreeSet, net::SocketAddr, time::Duration};
 
+use osier::TopicId;
 use osier_nostr::nip::{
     nip11::Identity,
     nip42::{RelayUrl, RelayUrls},
@@ -17,6 +18,8 @@ pub struct Settings {
     /// The URLs at which clients reach the relay from elsewhere, through a proxy say. Those on this
     /// machine are added.
     pub urls: Vec<RelayUrl>,
+    /// The topics whose events are served; none is all of the node's.
+    pub topics: Option<BTreeSet<TopicId>>,
     /// What clients are held to. Its URLs are replaced by those above.
     pub nostr: osier_nostr::Settings,
     /// What NIP-11 says of the operator.
@@ -39,6 +42,7 @@ impl Settings {
         Self {
             listen,
             urls: Vec::new(),
+            topics: None,
             nostr: osier_nostr::Settings::default(),
             identity: Identity {
                 name: "Osier".to_owned(),

@@ -1,7 +1,7 @@
 //! The node's topics: how complete each is, and what has come into their logs.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -123,11 +123,13 @@ impl Completion {
 #[derive(Debug)]
 pub(crate) struct Followed {
     osier: Osier,
+    /// The topics that are served; none is all.
+    served: Option<BTreeSet<TopicId>>,
     completion: Arc<Completion>,
     changes: watch::Receiver<u64>,
     feed: Feed,
     tasks: JoinSet<()>,
-    followed: BTreeMap<TopicId, AbortHandle>,
+    watched: BTreeMap<TopicId, AbortHandle>,
 }
 
 /// Where new entries are told.
@@ -138,15 +140,20 @@ impl Followed {
     ///
     /// # Errors
     /// If the node's topics cannot be read.
-    pub(crate) async fn start(osier: Osier, feed: Feed) -> osier::Result<Self> {
+    pub(crate) async fn start(
+        osier: Osier,
+        served: Option<BTreeSet<TopicId>>,
+        feed: Feed,
+    ) -> osier::Result<Self> {
         let changes = osier.topic_changes();
         let mut followed = Self {
             completion: Arc::new(Completion::new(changes.clone())),
             osier,
+            served,
             changes,
             feed,
             tasks: JoinSet::new(),
-            followed: BTreeMap::new(),
+            watched: BTreeMap::new(),
         };
         followed.look(Start::Now).await?;
         Ok(followed)
@@ -170,13 +177,16 @@ impl Followed {
     /// Reads the list of topics.
     async fn look(&mut self, start: Start) -> osier::Result<()> {
         let seen = *self.changes.borrow_and_update();
-        let topics = self.osier.topics()?;
+        let mut topics = self.osier.topics()?;
+        if let Some(served) = &self.served {
+            topics.retain(|topic| served.contains(&topic.id()));
+        }
         let ids: Vec<TopicId> = topics.iter().map(Topic::id).collect();
         self.forget(|id| !ids.contains(id));
         for topic in topics {
             // One that was joined again has a new stream.
             let ended = |handle: &AbortHandle| handle.is_finished();
-            if self.followed.get(&topic.id()).is_none_or(ended) {
+            if self.watched.get(&topic.id()).is_none_or(ended) {
                 self.follow(topic, start).await?;
             }
         }
@@ -186,7 +196,7 @@ impl Followed {
 
     fn forget(&mut self, gone: impl Fn(&TopicId) -> bool) {
         self.completion.lock().retain(|id, _| !gone(id));
-        self.followed.retain(|id, handle| {
+        self.watched.retain(|id, handle| {
             let gone = gone(id);
             if gone {
                 handle.abort();
@@ -232,7 +242,7 @@ impl Followed {
                 note(&completion, id, &event);
             }
         });
-        self.followed.insert(id, handle);
+        self.watched.insert(id, handle);
         Ok(())
     }
 }

@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    net::SocketAddr,
     path::{Path, PathBuf},
     process::{Child, Stdio},
     thread,
@@ -50,6 +51,7 @@ impl Node {
         let child = osier(&data)
             .arg("run")
             .args(["--listen-p2p", "127.0.0.1:0", "--listen-api", "127.0.0.1:0"])
+            .args(["--listen-relay", "127.0.0.1:0"])
             .envs(settings.iter().copied())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
@@ -132,9 +134,21 @@ impl Node {
 
     /// The node's id, from what it wrote when it was ready.
     pub(crate) fn id(&self) -> String {
+        self.said("node")
+    }
+
+    /// Where its relay listens.
+    pub(crate) fn relay(&self) -> SocketAddr {
+        self.said("relay").parse().expect("an address")
+    }
+
+    fn said(&self, key: &str) -> String {
         let run = fs::read(self.data().join("run.json")).expect("a running node has written it");
         let run: Value = serde_json::from_slice(&run).expect("it is JSON");
-        run["node"].as_str().expect("with the node's id").to_owned()
+        run[key]
+            .as_str()
+            .expect("a running node says it")
+            .to_owned()
     }
 
     /// Puts a node on this one's trust list.

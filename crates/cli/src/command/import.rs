@@ -1,10 +1,12 @@
-//! `osier import`: every line of a file as an entry, going on where an import was stopped.
+//! `osier import`: every line of a file as an entry, going on where an import was stopped. A file
+//! of Nostr events is taken in as such: see `events`.
 //!
 //! Each batch of lines is written only if this node has written nothing else since what was
 //! accounted for; how far that is, is noted in the data directory before the batch is sent. So an
 //! import that was killed finds out from the log which lines arrived, and a batch that arrives late
 //! is refused: no line is lost, none is written twice.
 
+mod events;
 mod mark;
 
 use std::{
@@ -38,10 +40,13 @@ const BATCH_BYTES: usize = 512 * 1024;
 const BATCH_LINES: u64 = 2048;
 
 pub(crate) fn run(context: &Context, args: &ImportArgs) -> Outcome {
-    let file = open_file(&args.file)?;
+    let mut file = open_file(&args.file)?;
     let reach = Reach::any(&context.config, Missing::Refuse)?;
     let topic = reach.api.get(&topic_path(&args.topic))?;
     let id = topic["id"].as_str().unwrap_or_default().to_owned();
+    if !args.plain && events::begins_with_one(&mut file)? {
+        return events::run(context.out, &reach.api, &id, file);
+    }
     let path = std::path::absolute(&args.file).unwrap_or_else(|_| args.file.clone());
     let mark = Mark::at(&context.config.data_dir, &id, &path);
     let mut import = Import {

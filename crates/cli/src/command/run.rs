@@ -6,15 +6,18 @@ use std::{
     fs,
     net::{SocketAddr, UdpSocket},
     path::Path,
+    sync::Arc,
 };
 
 use osier::{Osier, RunFile};
 use osier_console::{Console, ConsoleError, Settings};
+use osier_relay::{Bridge, Importer, Server};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
 use super::Context;
 use crate::{
+    bridge::{self, Intake},
     config::Config,
     exit::Exit,
     failure::{Failure, Outcome},
@@ -36,17 +39,23 @@ pub(crate) fn run(context: &Context) -> Outcome {
 async fn serve(context: &Context) -> Outcome {
     let config = &context.config;
     let first_start = !osier::Home::at(&config.data_dir).is_initialised();
-    let osier = open(config)
+    let bridge = bridge::prepare(config);
+    let osier = open(config, &bridge)
         .await
         .map_err(|error| store_failure::from(&error))?;
-    let ended = serve_opened(context, &osier, first_start).await;
+    let ended = serve_opened(context, &osier, bridge, first_start).await;
     context.out.note("stopping");
     osier.shutdown().await;
     osier.home().remove_run();
     ended
 }
 
-async fn serve_opened(context: &Context, osier: &Osier, first_start: bool) -> Outcome {
+async fn serve_opened(
+    context: &Context,
+    osier: &Osier,
+    bridge: Bridge,
+    first_start: bool,
+) -> Outcome {
     let config = &context.config;
     let failed = |error: osier::Error| store_failure::from(&error);
     if first_start && osier.topics().map_err(failed)?.is_empty() {
@@ -55,8 +64,14 @@ async fn serve_opened(context: &Context, osier: &Osier, first_start: bool) -> Ou
     for space in osier.spaces().map_err(failed)? {
         space.follow().await.map_err(failed)?;
     }
+    let attached = bridge::attach(context.out, bridge, osier)?;
+    let importer = attached.importer();
+    let relay = match config.listen_relay {
+        Some(_) => Some(bridge::serve(context.out, config, attached, osier).await?),
+        None => None,
+    };
     let token = osier.new_token().map_err(failed)?;
-    let console = start_console(context, osier, token).await?;
+    let console = start_console(context, osier, token, importer).await?;
     let p2p = first_address(osier);
     remember_port(&config.data_dir, p2p);
     let run = RunFile {
@@ -65,7 +80,7 @@ async fn serve_opened(context: &Context, osier: &Osier, first_start: bool) -> Ou
         addresses: osier.addresses(),
         p2p,
         api: Some(console.address()),
-        relay: None,
+        relay: relay.as_ref().map(Server::address),
     };
     osier.home().write_run(&run).map_err(failed)?;
     let link = console.link().map_err(failed)?;
@@ -73,11 +88,14 @@ async fn serve_opened(context: &Context, osier: &Osier, first_start: bool) -> Ou
     let reports = tokio::spawn(report::follow_all(context.out, osier.clone()));
     interrupted().await;
     reports.abort();
+    if let Some(relay) = relay {
+        relay.shutdown().await;
+    }
     console.shutdown().await;
     Ok(())
 }
 
-async fn open(config: &Config) -> osier::Result<Osier> {
+async fn open(config: &Config, bridge: &Bridge) -> osier::Result<Osier> {
     let mut builder = Osier::builder()
         .data_dir(&config.data_dir)
         .listen(listen(config))
@@ -88,7 +106,7 @@ async fn open(config: &Config) -> osier::Result<Osier> {
     if let Some(on) = config.mdns {
         builder = builder.mdns(on);
     }
-    builder.open().await
+    builder.projection(bridge.projection()).open().await
 }
 
 /// The configured address; for port 0 the port of last time, if it is free.
@@ -122,12 +140,18 @@ fn first_address(osier: &Osier) -> Option<SocketAddr> {
         .find_map(|address| address.parse().ok())
 }
 
-async fn start_console(context: &Context, osier: &Osier, token: String) -> Outcome<Console> {
+async fn start_console(
+    context: &Context,
+    osier: &Osier,
+    token: String,
+    importer: Importer,
+) -> Outcome<Console> {
     let config = &context.config;
     let mut settings = Settings::new(config.listen_api, token);
     settings.request_bytes_max = config.request_bytes_max;
     settings.streams_max = config.streams_max;
     settings.origins.clone_from(&config.api_origins);
+    settings.nostr = Some(Arc::new(Intake(importer)));
     match Console::start(osier.clone(), settings.clone()).await {
         Ok(console) => Ok(console),
         Err(ConsoleError::Bind { listen, cause }) if config.listen_api_is_default => {
@@ -168,17 +192,11 @@ fn announce(context: &Context, osier: &Osier, run: &RunFile, link: &str) -> Outc
         "p2p": run.p2p,
         "api": run.api.map(|api| format!("http://{api}")),
         "dashboard": link,
-        "relay": null,
+        "relay": run.relay.map(|relay| format!("ws://{relay}")),
         "data_dir": context.config.data_dir,
         "topics": topics,
     });
     context.out.either(&value, &announcement(&value))?;
-    if let Some(relay) = context.config.listen_relay {
-        let what = "the Nostr relay is not built yet, so nothing listens there";
-        context
-            .out
-            .note(&format!("listen_relay is {relay}: {what}"));
-    }
     context.out.note("running; Ctrl-C stops it");
     Ok(())
 }
@@ -202,6 +220,7 @@ fn announcement(value: &Value) -> String {
             "page    {} (opens once; `osier dashboard` prints another)",
             text(&value["dashboard"])
         ),
+        format!("relay   {}", text(&value["relay"])),
         format!("data    {data}"),
     ];
     for topic in value["topics"]
@@ -245,7 +264,7 @@ mod tests {
         let value = json!({
             "node": "aa", "addresses": ["127.0.0.1:4", "192.0.2.1:4"],
             "api": "http://127.0.0.1:7780", "dashboard": "http://127.0.0.1:7780/#c0de",
-            "data_dir": "d",
+            "relay": "ws://127.0.0.1:7777", "data_dir": "d",
             "topics": [{ "id": "bb", "name": "lobby", "ticket": "osier1x" }],
         });
         insta::assert_snapshot!(announcement(&value));

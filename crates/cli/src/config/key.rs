@@ -29,7 +29,7 @@ pub(crate) const KEYS: &[Key] = &[
     key("listen_p2p", "OSIER_LISTEN_P2P", "\"0.0.0.0:0\""),
     key("listen_api", "OSIER_LISTEN_API", "\"127.0.0.1:7780\""),
     key("api_origins", "OSIER_API_ORIGINS", "[]"),
-    key("listen_relay", "OSIER_LISTEN_RELAY", "\"\""),
+    key("listen_relay", "OSIER_LISTEN_RELAY", "\"127.0.0.1:7777\""),
     key("role", "OSIER_ROLE", "\"peer\""),
     key(
         "log",
@@ -55,6 +55,40 @@ pub(crate) const KEYS: &[Key] = &[
         "16777216",
     ),
     key("limits.streams_max", "OSIER_LIMITS_STREAMS_MAX", "64"),
+    key("relay.topic", "OSIER_RELAY_TOPIC", "\"lobby\""),
+    key("relay.topics", "OSIER_RELAY_TOPICS", "[]"),
+    key("relay.urls", "OSIER_RELAY_URLS", "[]"),
+    key("relay.name", "OSIER_RELAY_NAME", "\"Osier\""),
+    key("relay.description", "OSIER_RELAY_DESCRIPTION", "\"\""),
+    key("relay.pubkey", "OSIER_RELAY_PUBKEY", "\"\""),
+    key("relay.contact", "OSIER_RELAY_CONTACT", "\"\""),
+    key("relay.icon", "OSIER_RELAY_ICON", "\"\""),
+    key(
+        "relay.finish_needs_sync",
+        "OSIER_RELAY_FINISH_NEEDS_SYNC",
+        "true",
+    ),
+    key("relay.gate_messages", "OSIER_RELAY_GATE_MESSAGES", "true"),
+    key("relay.count", "OSIER_RELAY_COUNT", "true"),
+    key("relay.hll_rule", "OSIER_RELAY_HLL_RULE", "\"merged\""),
+    key("relay.negentropy", "OSIER_RELAY_NEGENTROPY", "true"),
+    key("relay.min_pow", "OSIER_RELAY_MIN_POW", "0"),
+    key("relay.newest_s", "OSIER_RELAY_NEWEST_S", "900"),
+    key(
+        "relay.page_events_max",
+        "OSIER_RELAY_PAGE_EVENTS_MAX",
+        "500",
+    ),
+    key(
+        "relay.connections_max",
+        "OSIER_RELAY_CONNECTIONS_MAX",
+        "20000",
+    ),
+    key(
+        "relay.connections_per_ip_max",
+        "OSIER_RELAY_CONNECTIONS_PER_IP_MAX",
+        "256",
+    ),
 ];
 
 /// The setting of this name.

@@ -196,17 +196,13 @@ impl Pending {
 
 /// Our own trouble in a client's terms.
 fn refusal(error: &osier::Error) -> Reason {
-    match error.fault() {
-        Fault::Busy => Reason::new(
-            Prefix::RateLimited,
-            "too much waits to be stored; try again",
-        ),
-        _ => {
-            tracing::error!(%error, "events cannot be stored");
-            Reason::new(
-                Prefix::Error,
-                "the relay cannot store events now; try again",
-            )
-        }
+    if error.fault() == Fault::Busy {
+        let sentence = "too much waits to be stored; try again";
+        return Reason::new(Prefix::RateLimited, sentence);
     }
+    tracing::error!(%error, "events cannot be stored");
+    Reason::new(
+        Prefix::Error,
+        "the relay cannot store events now; try again",
+    )
 }

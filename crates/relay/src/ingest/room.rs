@@ -59,7 +59,9 @@ impl Room {
         let before = self.bytes.fetch_sub(bytes, Ordering::SeqCst);
         if before >= self.bytes_max && before - bytes < self.bytes_max {
             let woken = std::mem::take(&mut *self.lock());
-            woken.iter().for_each(|peer| peer.wake());
+            for peer in woken {
+                peer.wake();
+            }
         }
     }
 

@@ -1,0 +1,160 @@
+//! The Nostr relay of a node: from the settings to a running one.
+
+use std::net::SocketAddr;
+
+use bytes::Bytes;
+use futures_util::{FutureExt, future::BoxFuture};
+use osier::{Osier, Topic};
+use osier_console::NostrImport;
+use osier_relay::{Attached, Bridge, Gate, Identity, Importer, RelayError, Server, Settings};
+use serde_json::{Value, json};
+
+use crate::{
+    config::Config,
+    exit::Exit,
+    failure::{Failure, Outcome},
+    output::Output,
+    progress, store_failure,
+};
+
+/// The event index of a node that is to be opened, with the settings of its relay.
+pub(crate) fn prepare(config: &Config) -> Bridge {
+    // Without a relay the index is kept all the same, for imports and for later.
+    let nowhere = ([127, 0, 0, 1], 0).into();
+    Bridge::new(settings(config, config.listen_relay.unwrap_or(nowhere)))
+}
+
+/// Brings the event index up to what the node's log holds.
+pub(crate) fn attach(out: Output, bridge: Bridge, osier: &Osier) -> Outcome<Attached> {
+    let bar = progress::open(out, "event index");
+    let attached = bridge.attach(osier, &mut |done, total| {
+        bar.set_length(total);
+        bar.set_position(done);
+    });
+    bar.finish_and_clear();
+    attached.map_err(|error| {
+        Failure::new(Exit::Store, "the index of Nostr events cannot be used").because(error)
+    })
+}
+
+fn settings(config: &Config, listen: SocketAddr) -> Settings {
+    let relay = &config.relay;
+    let mut settings = Settings::new(listen);
+    settings.urls.clone_from(&relay.urls);
+    if !relay.topics.is_empty() {
+        settings.topics = Some(relay.topics.iter().copied().collect());
+    }
+    let some = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
+    settings.identity = Identity {
+        name: relay.name.clone(),
+        description: some(&relay.description).unwrap_or(settings.identity.description),
+        pubkey: relay.pubkey,
+        contact: some(&relay.contact),
+        icon: some(&relay.icon),
+        ..Identity::default()
+    };
+    let nostr = &mut settings.nostr;
+    nostr.finish_needs_sync = relay.finish_needs_sync;
+    if !relay.gate_messages {
+        nostr.gate = Gate::open();
+    }
+    nostr.counts = relay.count;
+    nostr.hll_rule = relay.hll_rule;
+    nostr.negentropy = relay.negentropy;
+    nostr.min_pow = relay.min_pow;
+    nostr.newest_s = relay.newest_s;
+    nostr.page_events_max = relay.page_events_max;
+    settings.connections_max = relay.connections_max;
+    settings.connections_per_ip_max = relay.connections_per_ip_max;
+    settings
+}
+
+/// Serves clients. If nobody chose the port and it is taken, any free one will do.
+pub(crate) async fn serve(
+    out: Output,
+    config: &Config,
+    attached: Attached,
+    osier: &Osier,
+) -> Outcome<Server> {
+    let topic = topic(osier, &config.relay.topic)?;
+    match attached.clone().serve(topic.clone()).await {
+        Ok(server) => Ok(server),
+        Err(RelayError::Bind { listen, cause }) if config.listen_relay_is_default => {
+            out.note(&format!(
+                "{listen} is taken ({cause}): the relay takes a free port"
+            ));
+            let free = SocketAddr::new(listen.ip(), 0);
+            let served = attached.listen(free).serve(topic).await;
+            served.map_err(|error| no_relay(&error))
+        }
+        Err(error) => Err(no_relay(&error)),
+    }
+}
+
+/// Where published events go: by whole id, by name, or by the start of an id. The name that is the
+/// default may be missing where there is but one topic.
+fn topic(osier: &Osier, wanted: &str) -> Outcome<Topic> {
+    let topics = osier
+        .topics()
+        .map_err(|error| store_failure::from(&error))?;
+    let id = |topic: &&Topic| topic.id().to_string() == wanted;
+    if let Some(topic) = topics.iter().find(id) {
+        return Ok(topic.clone());
+    }
+    let named: Vec<&Topic> = topics.iter().filter(|it| it.name() == wanted).collect();
+    // Of several of one name, the node's own.
+    let own = named.iter().find(|topic| topic.owner() == osier.id());
+    if let Some(topic) = own.or(named.first()) {
+        return Ok((*topic).clone());
+    }
+    let starts = |topic: &&Topic| !wanted.is_empty() && topic.id().to_string().starts_with(wanted);
+    match topics.iter().filter(starts).collect::<Vec<_>>()[..] {
+        [topic] => return Ok(topic.clone()),
+        [] => {}
+        _ => return Err(no_topic(wanted, "several ids start so")),
+    }
+    match &topics[..] {
+        [only] => Ok(only.clone()),
+        _ => Err(no_topic(wanted, "there is no such topic")),
+    }
+}
+
+fn no_topic(wanted: &str, why: &str) -> Failure {
+    let what = format!("relay.topic is {wanted:?}");
+    Failure::new(Exit::NotFound, what)
+        .because(why)
+        .next("`osier topic ls` lists the topics; set relay.topic to one, or listen_relay to \"\"")
+}
+
+fn no_relay(error: &RelayError) -> Failure {
+    let failure = Failure::other("the Nostr relay cannot be served").because(error);
+    match error {
+        RelayError::Bind { .. } => {
+            failure.next("Choose another port with --listen-relay, or \"\" for no relay")
+        }
+        _ => failure,
+    }
+}
+
+/// Takes Nostr events in for the local API.
+#[derive(Debug)]
+pub(crate) struct Intake(pub(crate) Importer);
+
+impl NostrImport for Intake {
+    fn import(&self, topic: Topic, lines: Bytes) -> BoxFuture<'static, Result<Value, String>> {
+        let importer = self.0.clone();
+        async move {
+            let imported = importer.import(&topic, &lines).await;
+            let done = imported.map_err(|error| error.to_string())?;
+            let reasons = done.reasons.iter();
+            let reasons: Vec<Value> = reasons
+                .map(|(line, why)| json!({ "line": line, "why": why }))
+                .collect();
+            Ok(json!({
+                "stored": done.stored, "held": done.held,
+                "refused": done.refused, "reasons": reasons,
+            }))
+        }
+        .boxed()
+    }
+}
