@@ -85,7 +85,7 @@ impl<'a> Writer<'a> {
         mut row: EventRow,
         places: impl Iterator<Item = ItemPlace>,
     ) -> Result<(), redb::Error> {
-        for place in places.filter(|place| place.item <= u16::from(u8::MAX)) {
+        for place in places {
             if place == row.place {
                 continue;
             }

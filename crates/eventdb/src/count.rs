@@ -5,14 +5,13 @@ use osier_nostr::{
     nip::{nip01::Version, nip17::Viewer, nip45::Offset},
 };
 use osier_store::{Bound, Storage};
-use redb::ReadableTable;
 
 use crate::{
     cursor::{Candidate, Window},
     key::{self, Facet, FacetKey},
     merge::Merge,
     plan::{self, Facets, Plan, Way},
-    row::{EventRow, FacetRow, SketchRow},
+    row::{EventRow, FacetRow, SketchRow, unreadable},
     scan::is_shown,
     sets, sketch,
     view::Inner,
@@ -56,9 +55,9 @@ impl Asker<'_> {
             count: 0,
             sketch: offset.map(|offset| (offset, Sketch::empty())),
         };
-        if !filter.matches_nothing() && !self.from_kept(filter, &mut tally)? {
+        if !filter.matches_nothing() && !self.take_from_kept(filter, &mut tally)? {
             let plan = Plan::of(self.inner, filter, self.viewer)?;
-            self.from_plan(filter, plan, &mut tally)?;
+            self.take_from_plan(filter, plan, &mut tally)?;
         }
         Ok(CountAnswer {
             sketch: tally.sketch.map(|(_, sketch)| sketch),
@@ -67,7 +66,7 @@ impl Asker<'_> {
     }
 
     /// From rows that are kept for it; false if there are none.
-    fn from_kept(&self, filter: &Filter, tally: &mut Tally) -> Result<bool, redb::Error> {
+    fn take_from_kept(&self, filter: &Filter, tally: &mut Tally) -> Result<bool, redb::Error> {
         let kept = match kept_for(filter) {
             Some((question, facet)) => {
                 sketch::kept(&self.inner.tables.sketch, question, &facet)?.map(|row| (row, facet))
@@ -87,7 +86,7 @@ impl Asker<'_> {
             open: Vec::new(),
             ..Plan::of(self.inner, filter, self.viewer)?
         };
-        self.from_plan(filter, gated, tally)?;
+        self.take_from_plan(filter, gated, tally)?;
         Ok(true)
     }
 
@@ -118,7 +117,11 @@ impl Asker<'_> {
             return Ok(0);
         }
         let items = self.inner.set(set)?;
-        let rank = |second: u64| items.rank(&Bound::at_time(second)).map_err(unreadable);
+        let rank = |second: u64| {
+            items
+                .rank(&Bound::at_time(second))
+                .map_err(|error| unreadable(&error))
+        };
         let (start, end) = (rank(window.since.get())?, rank(window.until.get() + 1)?);
         let mut expired = 0;
         for (id, event) in self.inner.expired(self.now)? {
@@ -130,7 +133,7 @@ impl Asker<'_> {
     }
 
     /// From what a plan finds.
-    fn from_plan(
+    fn take_from_plan(
         &self,
         filter: &Filter,
         mut plan: Plan,
@@ -165,7 +168,7 @@ impl Asker<'_> {
 
     /// Counts rows that are certain.
     fn walk(&self, facets: &Facets, tally: &mut Tally) -> Result<(), redb::Error> {
-        for facet in &facets.facets {
+        for facet in &facets.any {
             let (from, to) = facets.window.keys(facet);
             if from > to {
                 continue;
@@ -315,9 +318,4 @@ fn kept_for(filter: &Filter) -> Option<(Option<CanonicalQuestion>, Facet)> {
         return sketch::facet_of(question, value).map(|facet| (Some(question), facet));
     }
     sketch::only_facet(filter).map(|facet| (None, facet))
-}
-
-/// A set that cannot be read is our disk's fault like any other.
-fn unreadable(error: osier_store::ViewError) -> redb::Error {
-    redb::Error::Corrupted(error.to_string())
 }

@@ -53,7 +53,7 @@ pub(crate) enum Cursor {
     /// Events with a facet.
     Facet(FacetCursor),
     /// A set, without rows.
-    Set(SetCursor),
+    Set(Box<SetCursor>),
     /// What has been looked up, the last first.
     List(Vec<Candidate>),
 }
@@ -246,12 +246,9 @@ impl SetCursor {
         let last = items
             .last()
             .filter(|last| last.time == from.time && items.len() == self.step);
-        match last.and_then(|last| successor(last)) {
-            Some(next) => self.within = Some(next),
-            None => {
-                self.within = None;
-                self.before = Item::new(from.time, [0; 32]);
-            }
+        self.within = last.and_then(successor);
+        if self.within.is_none() {
+            self.before = Item::new(from.time, [0; 32]);
         }
         Ok(())
     }

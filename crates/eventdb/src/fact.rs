@@ -62,12 +62,12 @@ where
 
     fn address_deleted_until(&self, address: &Address) -> Result<Option<Seconds>, StorageError> {
         let row = self.deleted_address.get(&key::address(address))?;
-        Ok(row.map(|row| row::decode_until(row.value())))
+        Ok(row.map(|row| row::decode_until(*row.value())))
     }
 
     fn vanished_until(&self, pubkey: &PublicKey) -> Result<Option<Seconds>, StorageError> {
         let row = self.vanished.get(pubkey.as_bytes())?;
-        Ok(row.map(|row| row::decode_until(row.value())))
+        Ok(row.map(|row| row::decode_until(*row.value())))
     }
 }
 
@@ -102,7 +102,7 @@ pub(crate) fn record(tables: &mut Tables<'_>, effect: &Effect) -> Result<Concern
             let known = tables
                 .vanished
                 .get(bytes)?
-                .map(|row| row::decode_until(row.value()));
+                .map(|row| row::decode_until(*row.value()));
             if known.is_some_and(|known| known >= *until) {
                 return Ok(Concerns::Nothing);
             }
@@ -138,7 +138,7 @@ fn delete_address(
     let known = tables
         .deleted_address
         .get(address)?
-        .map(|row| row::decode_until(row.value()));
+        .map(|row| row::decode_until(*row.value()));
     if known.is_some_and(|known| known >= until) {
         return Ok(Concerns::Nothing);
     }

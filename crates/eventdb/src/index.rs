@@ -80,16 +80,15 @@ impl EventIndex {
             let row = EntryRow::decode(row.value())?;
             let kept = self.db.take_fresh(topic, lsn);
             let kept = kept.filter(|kept| kept.commit == row.commit);
-            let events = match kept {
-                Some(kept) => kept.events,
-                None => {
-                    let place = |item: &u8| ItemPlace {
-                        topic: number,
-                        lsn,
-                        item: u16::from(*item),
-                    };
-                    inner.events_at(row.first.iter().map(place))?
-                }
+            let events = if let Some(kept) = kept {
+                kept.events
+            } else {
+                let place = |item: &u8| ItemPlace {
+                    topic: number,
+                    lsn,
+                    item: u16::from(*item),
+                };
+                inner.events_at(row.first.iter().map(place))?
             };
             let mut shown = Vec::with_capacity(events.len());
             for event in events {

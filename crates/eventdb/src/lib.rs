@@ -22,6 +22,9 @@
 //! So any condition is one range, pages and counts and reconciliation read keys alone, and the text
 //! is copied from the log. `specs/07-nostr.md` has the tables byte by byte.
 //!
+//! Every row is a function of the set of events (`NOS-104`); what they did to others outlasts them
+//! (`NOS-102`); a plan is a range or a merge of ranges (`NOS-109`).
+//!
 //! | module | what it holds |
 //! | --- | --- |
 //! | `settings`, [`limit`] | what an operator sets; every bound |
@@ -74,3 +77,6 @@ pub use records::Records;
 pub use scan::{Budget, Hit, Scan, ScanChunk, ScanOutcome};
 pub use settings::{CACHE_BYTES_DEFAULT, Settings};
 pub use view::{Admission, EventView};
+
+#[cfg(test)]
+mod tests;

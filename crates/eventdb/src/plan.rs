@@ -51,7 +51,7 @@ pub(crate) enum Way {
 /// Events with any of some facets.
 #[derive(Debug)]
 pub(crate) struct Facets {
-    pub(crate) facets: Vec<Facet>,
+    pub(crate) any: Vec<Facet>,
     pub(crate) window: Window,
     pub(crate) kinds: Kinds,
     /// Whether all conditions of the filter are known to hold.
@@ -103,9 +103,10 @@ impl Plan {
             match way {
                 Way::List(list) => cursors.push(Cursor::list(list)),
                 Way::Set(set, window) => {
-                    cursors.push(Cursor::Set(SetCursor::new(inner.set(set)?, window, true)));
+                    let cursor = SetCursor::new(inner.set(set)?, window, true);
+                    cursors.push(Cursor::Set(Box::new(cursor)));
                 }
-                Way::Facets(own) => cursors.extend(own.facets.iter().map(|facet| {
+                Way::Facets(own) => cursors.extend(own.any.iter().map(|facet| {
                     let kinds = own.kinds.clone();
                     Cursor::Facet(FacetCursor::new(facet, own.window, kinds, own.is_certain))
                 })),
@@ -235,7 +236,7 @@ fn by_facet(
     let open_conditions = conditions - usize::from(chosen.what != What::Kinds);
     let first = filter.tags().first().filter(|tag| tag.values().len() == 1);
     Ok(Way::Facets(Facets {
-        facets: chosen.facets,
+        any: chosen.facets,
         window,
         kinds: kinds.filter(|_| chosen.what != What::Kinds).map(Into::into),
         is_certain: open_conditions == 0,

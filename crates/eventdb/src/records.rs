@@ -10,6 +10,7 @@ use crate::{
     key,
     merge::Merge,
     plan::{self, Plan},
+    row::unreadable,
     scan::is_shown,
     sets,
     view::{EventView, Inner},
@@ -49,7 +50,9 @@ impl Records {
             let base = inner.set(set)?;
             let minus = expired(inner, &base, plan::window(filter), now)?;
             let overlay = Overlay::new(base, plan::window(filter), &minus, plus);
-            return Ok(Self(Kind::Indexed(Box::new(overlay.map_err(unreadable)?))));
+            return Ok(Self(Kind::Indexed(Box::new(
+                overlay.map_err(|error| unreadable(&error))?,
+            ))));
         }
         let most = filter
             .limit()
@@ -361,8 +364,4 @@ fn too_many() -> ViewError {
         doing: "reconciling",
         cause: "the set has more records than a session may have".to_owned(),
     }
-}
-
-fn unreadable(error: ViewError) -> redb::Error {
-    redb::Error::Corrupted(error.to_string())
 }

@@ -4,7 +4,7 @@ use osier_nostr::{
     Commit, Event, EventId, EventKind, REGISTERS, Seconds, Sketch,
     nip::{nip01::Version, nip40},
 };
-use osier_store::ItemPlace;
+use osier_store::{ItemPlace, ViewError};
 
 use crate::{key, limit};
 
@@ -18,6 +18,11 @@ pub(crate) const SKETCH_BYTES: usize = 16 + REGISTERS;
 /// A row that does not say what it must.
 pub(crate) fn damaged(what: &str) -> redb::Error {
     redb::Error::Corrupted(format!("the event index: {what} cannot be read"))
+}
+
+/// A set that cannot be read.
+pub(crate) fn unreadable(error: &ViewError) -> redb::Error {
+    redb::Error::Corrupted(error.to_string())
 }
 
 /// When an event expires; never is none.
@@ -141,8 +146,8 @@ pub(crate) fn decode_version(row: &[u8; 40]) -> Version {
 }
 
 /// A second up to which something is gone.
-pub(crate) fn decode_until(row: &[u8; 8]) -> Seconds {
-    Seconds::new(u64::from_be_bytes(*row)).unwrap_or(Seconds::MAX)
+pub(crate) fn decode_until(row: [u8; 8]) -> Seconds {
+    Seconds::new(u64::from_be_bytes(row)).unwrap_or(Seconds::MAX)
 }
 
 /// What an entry brought: its batch, and which of its items were not held before.

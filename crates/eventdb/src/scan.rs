@@ -147,10 +147,6 @@ impl Scan {
     ///
     /// # Errors
     /// Our disk is at fault.
-    #[expect(
-        clippy::should_implement_trait,
-        reason = "it takes a budget and can fail"
-    )]
     pub fn next(&mut self, budget: Budget) -> Result<ScanChunk, EventDbError> {
         self.read(budget)
             .map_err(|cause| EventDbError::new("scan", cause))

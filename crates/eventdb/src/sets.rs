@@ -1,6 +1,6 @@
 //! The sets that NIP-77 compares most: each has its order index (`NOS-105`).
 
-use osier_nostr::{Event, Filter};
+use osier_nostr::{Event, Filter, TagCondition};
 
 use crate::{facet, settings::Settings};
 
@@ -52,7 +52,7 @@ fn is_timeless(filter: &Filter) -> bool {
 fn same(one: &Filter, two: &Filter) -> bool {
     let tags = |filter: &Filter| {
         let mut tags = filter.tags().to_vec();
-        tags.sort_unstable_by_key(|condition| condition.letter());
+        tags.sort_unstable_by_key(TagCondition::letter);
         tags
     };
     one.ids() == two.ids()

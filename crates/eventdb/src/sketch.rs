@@ -52,6 +52,21 @@ const fn number(question: Option<CanonicalQuestion>) -> u8 {
     }
 }
 
+/// The number of a question, and the facet, of a key.
+pub(crate) fn of_key(key: &[u8; 17]) -> (u8, Facet) {
+    let mut facet = [0; 16];
+    facet.copy_from_slice(&key[1..]);
+    (key[0], facet)
+}
+
+/// Whether the question with a number is about a kind.
+pub(crate) fn is_about(question: u8, kind: EventKind) -> bool {
+    let mut all = std::iter::once(None).chain(CanonicalQuestion::ALL.into_iter().map(Some));
+    let asked = all.find(|asked| number(*asked) == question);
+    let kinds = asked.map(kinds_of);
+    kinds.is_some_and(|kinds| kinds.is_none_or(|kinds| kinds.contains(&kind)))
+}
+
 /// The kinds that a question is about; none is all.
 const fn kinds_of(question: Option<CanonicalQuestion>) -> Option<&'static [EventKind]> {
     match question {
@@ -95,7 +110,7 @@ impl SketchChanges {
         event: &Event,
         facets: &[(Facet, FacetRow)],
     ) {
-        let look = event.id().as_bytes()[31] % limit::SKETCH_LOOK_ONE_IN == 0;
+        let look = event.id().as_bytes()[31].is_multiple_of(limit::SKETCH_LOOK_ONE_IN);
         self.each(settings, event, facets, |change, part| {
             change.come.push(part);
             change.look |= look;
@@ -105,7 +120,7 @@ impl SketchChanges {
     /// An event goes, with these facets.
     pub(crate) fn go(&mut self, settings: &Settings, event: &Event, facets: &[(Facet, FacetRow)]) {
         self.each(settings, event, facets, |change, part| {
-            change.gone.push(part)
+            change.gone.push(part);
         });
     }
 
@@ -152,13 +167,18 @@ impl SketchChanges {
                 .map(|row| SketchRow::decode(row.value()));
             let row = match row {
                 Some(row) => change.apply(row),
-                None if change.look => After::Make,
+                None if change.look => After::Make {
+                    least: limit::SKETCH_EVENTS_MIN,
+                },
                 None => continue,
             };
             let row = match row {
                 After::Row(row) => Some(row),
                 After::Nothing => None,
-                After::Make => make(&tables.facet, &change.facet, kinds_of(change.question))?,
+                After::Make { least } => {
+                    let kinds = kinds_of(change.question);
+                    make(&tables.facet, &change.facet, kinds, least)?
+                }
             };
             match row {
                 Some(row) => tables.sketch.insert(&key, &row.encode())?.map(drop),
@@ -174,8 +194,10 @@ enum After {
     Row(SketchRow),
     /// Few match by now.
     Nothing,
-    /// It has to be made from the facet rows.
-    Make,
+    /// It has to be made from the facet rows, if so many match.
+    Make {
+        least: u64,
+    },
 }
 
 impl Change {
@@ -189,10 +211,12 @@ impl Change {
         for (register, rank) in &self.come {
             row.sketch.raise(*register, *rank);
         }
-        if row.count < limit::SKETCH_EVENTS_MIN / 2 {
+        // Half of what makes a row, so that none comes and goes with each event.
+        let least = limit::SKETCH_EVENTS_MIN / 2;
+        if row.count < least {
             After::Nothing
         } else if row.lowered * limit::SKETCH_STALE_PART > row.count {
-            After::Make
+            After::Make { least }
         } else {
             After::Row(row)
         }
@@ -204,6 +228,7 @@ fn make(
     table: &impl ReadableTable<&'static FacetKey, &'static [u8; FACET_BYTES]>,
     facet: &Facet,
     kinds: Option<&[EventKind]>,
+    least: u64,
 ) -> Result<Option<SketchRow>, redb::Error> {
     let mut made = SketchRow {
         count: 0,
@@ -223,7 +248,7 @@ fn make(
             return Ok(None);
         }
     }
-    Ok((made.count >= limit::SKETCH_EVENTS_MIN).then_some(made))
+    Ok((made.count >= least).then_some(made))
 }
 
 /// All rows of a facet.

@@ -43,6 +43,9 @@ impl Verifier {
             .map(|(event, (_, item))| (event, item))
             .collect();
         self.verify_all(open);
+        for event in found.iter().flatten() {
+            self.vouched.take(&event.id());
+        }
         let places = items.into_iter().map(|(place, _)| place);
         let arrivals = places
             .zip(found)
@@ -52,8 +55,9 @@ impl Verifier {
 
     fn known(&self, known: &Recent, item: &Bytes) -> Option<Event> {
         let id = claimed_id(item)?;
-        let same = |event: &Event| event.json().as_bytes() == &**item;
-        let vouched = self.vouched.take(&id).filter(same);
+        let same =
+            |event: &Event| event.json().as_bytes() == &**item && !event.kind().is_ephemeral();
+        let vouched = self.vouched.get(&id).filter(same);
         vouched.or_else(|| known.get(&id).filter(same))
     }
 

@@ -28,11 +28,14 @@ type Key = &'static [u8; 44];
 /// readers who have just begun.
 const VERSIONS_KEPT: usize = 3;
 
+/// Chunks of a set by version, ascending.
+type Versions = Vec<(u64, Arc<OrderIndex>)>;
+
 /// Any number of sets in two tables.
 pub struct RangeSets {
     order: TableDefinition<'static, Key, ()>,
     chunk: TableDefinition<'static, Key, &'static [u8; 36]>,
-    kept: Mutex<BTreeMap<u32, Vec<(u64, Arc<OrderIndex>)>>>,
+    kept: Mutex<BTreeMap<u32, Versions>>,
 }
 
 impl RangeSets {
@@ -261,7 +264,7 @@ mod tests {
                 } else {
                     txn.commit().unwrap();
                     version += 1;
-                    removed.iter().for_each(|item| { held.remove(item); });
+                    held.retain(|item| !removed.contains(item));
                     held.extend(added);
                 }
                 let set = sets.open(&db.begin_read().unwrap(), 3, version).unwrap();

@@ -16,6 +16,7 @@ const OWNERS: &[&str] = &[
     "osier-proto",
     "osier-store",
     "osier-nostr",
+    "osier-eventdb",
 ];
 
 /// Runs the vector tests; without `check` they write.

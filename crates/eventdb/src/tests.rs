@@ -1,0 +1,9 @@
+//! Tests of the whole index, over a store in memory.
+
+mod case;
+mod crash;
+mod generate;
+mod property;
+mod small;
+mod support;
+mod vector;

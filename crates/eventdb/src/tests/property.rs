@@ -1,0 +1,259 @@
+//! The index answers like the slow relay in memory, whatever came, in whatever order.
+
+use osier_nostr::{EventId, Filter, Page, testing::Oracle};
+use osier_store::{Storage, VectorStorage};
+use proptest::{prelude::*, test_runner::Config};
+
+use super::{
+    generate::{TIMES, arrange, arrival, filter_draft, history, page},
+    support::{Bench, author, dump, filter, scan, seconds, viewer},
+};
+use crate::{Budget, Settings};
+
+const MOST: usize = 24;
+
+fn cases(least: u32) -> Config {
+    let mut config = Config::default();
+    config.cases = config.cases.max(least);
+    config
+}
+
+/// A set for `{}`, one for a kind, one for an author, one for a tag.
+fn settings() -> Settings {
+    let by_author = format!(r#"{{"authors":["{}"],"kinds":[1,7]}}"#, author(1));
+    let texts = [r#"{"kinds":[1]}"#, &by_author, r##"{"#t":["1","0"]}"##];
+    Settings {
+        compared: texts.map(filter).into(),
+        ..Settings::default()
+    }
+}
+
+fn items(storage: &impl Storage<Error = impl std::fmt::Debug>) -> Vec<osier_store::Item> {
+    let mut items = Vec::new();
+    let all = 0..storage.len().unwrap();
+    storage.items(all, &mut |item| items.push(item)).unwrap();
+    items
+}
+
+/// A storage answers like the sorted vector of what it should hold.
+fn same_storage(
+    storage: &impl Storage<Error = impl std::fmt::Debug>,
+    right: &VectorStorage,
+) -> Result<(), TestCaseError> {
+    prop_assert_eq!(items(storage), right.as_slice());
+    let length = right.as_slice().len() as u64;
+    for start in 0..=length {
+        for end in start..=length {
+            let found = storage.summary(start..end).unwrap();
+            prop_assert_eq!(found, right.summary(start..end).unwrap());
+        }
+        if start < length {
+            prop_assert_eq!(storage.at(start).unwrap(), right.at(start).unwrap());
+            let mut some = Vec::new();
+            storage
+                .items(start..length, &mut |item| some.push(item))
+                .unwrap();
+            prop_assert_eq!(
+                &some[..],
+                &right.as_slice()[usize::try_from(start).unwrap()..]
+            );
+        }
+    }
+    for time in 0..TIMES {
+        let bound = osier_store::Bound::at_time(time);
+        prop_assert_eq!(storage.rank(&bound).unwrap(), right.rank(&bound).unwrap());
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(cases(1500))]
+
+    /// NOS-16, NOS-27, NOS-109: every plan gives what a walk over all events gives, in order, with
+    /// the same end, however the reading is cut into chunks.
+    #[test]
+    fn a_plan_is_the_full_scan(
+        events in history(MOST), arrival in arrival(MOST),
+        requests in prop::collection::vec(
+            (prop::collection::vec(filter_draft(), 1..3), prop::collection::vec(0_u8..4, 0..2),
+             1_u64..9, 4_u64..22, 1_usize..9, 1_usize..30), 8),
+    ) {
+        let mut bench = Bench::with(settings());
+        for entry in arrange(&events, &arrival) {
+            bench.commit(&entry);
+        }
+        let view = bench.view();
+        for (drafts, keys, cap, now, step, rows) in requests {
+            let viewer = viewer(&keys);
+            let pages: Vec<Page> =
+                drafts.iter().map(|draft| page(&draft.build(&events), cap)).collect();
+            let budget = Budget { events: step, bytes: 400 * step, rows };
+            let (found, outcome) = scan(&view, &pages, &viewer, now, budget);
+            let right = bench.oracle.answer(&pages, &viewer, seconds(now));
+            prop_assert_eq!(&found, &right.events, "{:?}", pages);
+            prop_assert_eq!(outcome.drained, right.drained, "{:?}", pages);
+            prop_assert_eq!(outcome.more, !right.drained, "{:?}", pages);
+        }
+    }
+
+    /// NOS-67, NOS-110: a count is what a request without bounds would get, and its sketch is that
+    /// of who signed it.
+    #[test]
+    fn a_count_is_what_a_request_gets(
+        events in history(MOST), arrival in arrival(MOST),
+        requests in prop::collection::vec(
+            (prop::collection::vec(filter_draft(), 1..4), prop::collection::vec(0_u8..4, 0..2),
+             4_u64..22), 10),
+    ) {
+        let mut bench = Bench::with(settings());
+        for entry in arrange(&events, &arrival) {
+            bench.commit(&entry);
+        }
+        let view = bench.view();
+        for (drafts, keys, now) in requests {
+            let viewer = viewer(&keys);
+            let filters: Vec<Filter> = drafts.iter().map(|draft| draft.build(&events)).collect();
+            let answer = view.count(&filters, &viewer, seconds(now)).unwrap();
+            let right = bench.oracle.count(&filters, &viewer, seconds(now));
+            prop_assert_eq!(answer.count, right, "{:?}", filters);
+            let pages: Vec<Page> = filters.iter().map(|filter| page(filter, u64::MAX)).collect();
+            let (found, _) = scan(&view, &pages, &viewer, now, Budget::default());
+            prop_assert_eq!(found.len() as u64, right, "{:?}", filters);
+            let rule = view.inner().db.settings().hll_rule;
+            let offset = match &filters[..] {
+                [one] if one.limit().is_none() && !one.tags().is_empty() => rule.offset(one),
+                _ => None,
+            };
+            let sketch = offset.map(|offset| {
+                let mut sketch = osier_nostr::Sketch::empty();
+                for event in &found {
+                    rule.add(&mut sketch, offset, &event.pubkey());
+                }
+                sketch
+            });
+            prop_assert_eq!(answer.sketch.map(|it| it.to_hex()), sketch.map(|it| it.to_hex()));
+        }
+    }
+
+    /// NOS-80, NOS-105: what is compared is what matches and may be seen, whether it is gathered or
+    /// read from a set.
+    #[test]
+    fn records_are_what_can_be_fetched(
+        events in history(MOST), arrival in arrival(MOST),
+        requests in prop::collection::vec(
+            (filter_draft(), 0_u8..6, prop::collection::vec(0_u8..4, 0..2), 4_u64..22), 6),
+    ) {
+        let settings = settings();
+        let compared = settings.compared.clone();
+        let mut bench = Bench::with(settings);
+        for entry in arrange(&events, &arrival) {
+            bench.commit(&entry);
+        }
+        let view = bench.view();
+        for (draft, shape, keys, now) in requests {
+            let viewer = viewer(&keys);
+            let any = draft.build(&events);
+            let filter = match (shape, compared.get(usize::from(shape))) {
+                (3, _) => Filter::default(),
+                (_, Some(own)) => own.clone(),
+                _ => any.clone(),
+            };
+            let filter = filter.with_since(any.since()).with_until(any.until());
+            let right = bench.oracle.records(&filter, &viewer, seconds(now));
+            let found = view.records(&filter, &viewer, seconds(now), 1000).unwrap();
+            same_storage(&found, &right)?;
+            if right.as_slice().len() > 2 {
+                let few = view.records(&filter, &viewer, seconds(now), 2).unwrap();
+                prop_assert!(few.len().unwrap() > 2, "never cut to what is allowed");
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(3000))]
+
+    /// NOS-29, NOS-104: deletions, replacements, expirations and requests to vanish converge: the
+    /// index is a function of the set of events, however they came, and agrees with the log. What
+    /// was fanned out as fresh came once.
+    #[test]
+    fn any_order_of_arrival_gives_the_same_index(
+        events in history(MOST), one in arrival(MOST), two in arrival(MOST), purge in any::<bool>(),
+    ) {
+        let mut first = Bench::with(settings());
+        let mut told: Vec<EventId> = Vec::new();
+        for (entry, lsn) in arrange(&events, &one).into_iter().zip(1..) {
+            first.commit(&entry);
+            let fresh = first.fresh(lsn, 0);
+            prop_assert!(fresh.iter().all(|id| entry.iter().any(|event| event.id() == *id)));
+            told.extend(fresh);
+        }
+        told.sort_unstable();
+        let length = told.len();
+        told.dedup();
+        prop_assert_eq!(told.len(), length, "each once");
+        let mut second = Bench::with(settings());
+        for entry in arrange(&events, &two) {
+            second.commit(&entry);
+        }
+        if purge {
+            first.index.purge(seconds(12)).unwrap();
+            second.index.purge(seconds(12)).unwrap();
+        }
+        for bench in [&first, &second] {
+            let shown = bench.ids("{}", &viewer(&[0, 1, 2, 3]), 12);
+            let everything = filter("{}");
+            let right = bench.oracle.matching(&everything, &viewer(&[0, 1, 2, 3]), seconds(12));
+            let right: Vec<EventId> = right.into_iter().map(osier_nostr::Event::id).collect();
+            prop_assert_eq!(shown, right);
+        }
+        // Places depend on the log; all else on the set.
+        let without_places = |bench: &Bench| {
+            let mut dump = dump(&bench.view());
+            dump.remove("copy");
+            let events = dump.get_mut("event").unwrap();
+            for (_, row) in events.iter_mut() {
+                row.truncate(15);
+            }
+            dump
+        };
+        prop_assert_eq!(without_places(&first), without_places(&second));
+        first.check();
+    }
+
+    /// NOS-100: what is built from the log is what was built as it came.
+    #[test]
+    fn a_rebuilt_index_is_the_same(events in history(MOST), arrival in arrival(MOST)) {
+        let mut bench = Bench::with(settings());
+        for entry in arrange(&events, &arrival) {
+            bench.commit(&entry);
+        }
+        let before = dump(&bench.view());
+        bench.vouch_again();
+        // Looked at ahead of the transaction, then in it.
+        bench.index.rebuild(&mut |_, _| {}).unwrap();
+        prop_assert_eq!(dump(&bench.view()), before);
+        bench.check();
+    }
+
+    /// NOS-32: a publisher is told what the oracle says, and admitted events are shown.
+    #[test]
+    fn admission_is_that_of_the_oracle(
+        events in history(MOST), arrival in arrival(MOST), now in 4_u64..22,
+    ) {
+        let mut bench = Bench::new();
+        let entries = arrange(&events, &arrival);
+        let (known, asked) = entries.split_at(entries.len() / 2);
+        for entry in known {
+            bench.commit(entry);
+        }
+        let view = bench.view();
+        let oracle: &Oracle = &bench.oracle;
+        for event in asked.iter().flatten() {
+            let answer = view.admit(event, seconds(now)).unwrap().answer();
+            let right = oracle.clone().publish(event, seconds(now));
+            let expected = Some(right).filter(|it| *it != osier_nostr::Published::Stored);
+            prop_assert_eq!(answer, expected);
+        }
+    }
+}
