@@ -8,10 +8,10 @@ use osier_store::{Bound, Storage};
 
 use crate::{
     cursor::{Candidate, Window},
-    key::{self, Facet, FacetKey},
+    key::{self, Facet},
     merge::Merge,
     plan::{self, Facets, Plan, Way},
-    row::{EventRow, FacetRow, SketchRow, unreadable},
+    row::{EventRow, SketchRow, unreadable},
     scan::is_shown,
     sets, sketch,
     view::Inner,
@@ -140,11 +140,7 @@ impl Asker<'_> {
         tally: &mut Tally,
     ) -> Result<(), redb::Error> {
         let is_quick = |way: &Way| match way {
-            Way::Facets(facets) => {
-                facets.is_certain
-                    && facets.is_disjoint
-                    && (tally.sketch.is_none() || facets.has_sketch)
-            }
+            Way::Facets(facets) => way.is_whole() && (tally.sketch.is_none() || facets.has_sketch),
             Way::List(_) | Way::Set(..) => false,
         };
         let (quick, slow): (Vec<Way>, Vec<Way>) = plan.open.drain(..).partition(is_quick);
@@ -168,25 +164,15 @@ impl Asker<'_> {
 
     /// Counts rows that are certain.
     fn walk(&self, facets: &Facets, tally: &mut Tally) -> Result<(), redb::Error> {
-        for facet in &facets.any {
-            let (from, to) = facets.window.keys(facet);
-            if from > to {
-                continue;
-            }
-            for row in self.inner.tables.facet.range::<&FacetKey>(&from..=&to)? {
-                let row = FacetRow::decode(row?.1.value());
-                let kinds = facets.kinds.as_ref();
-                let is_kind = kinds.is_none_or(|kinds| kinds.binary_search(&row.kind).is_ok());
-                if !is_kind || row.expires.is_over(self.now) {
-                    continue;
-                }
+        facets.each(self.inner, &mut |_, row| {
+            if !row.expires.is_over(self.now) {
                 tally.count += 1;
                 if let Some((_, sketch)) = &mut tally.sketch {
                     sketch.raise(row.register, row.rank);
                 }
             }
-        }
-        Ok(())
+            Ok(true)
+        })
     }
 
     fn count_one(

@@ -9,11 +9,12 @@ use bytes::Bytes;
 use osier_core::{Entry, SignedEntry, TopicId, Verified, WireEntry};
 use osier_nostr::{Commit, ENTRY_KIND, Event};
 use osier_store::{ItemPlace, LogChange, LogItems, Lsn, Projection, RangeSets, Store, TopicNo};
-use redb::{ReadableTable, WriteTransaction};
+use redb::{ReadTransaction, ReadableTable, WriteTransaction};
 
 use crate::{
     apply::Writer,
     error::EventDbError,
+    fact,
     index::EventIndex,
     key, limit, meta,
     recent::Recent,
@@ -250,6 +251,11 @@ impl Projection for EventDb {
             }
         }
         Ok(())
+    }
+
+    /// What events that have left the log did to others (`NOS-102`).
+    fn back_up(&self, from: &ReadTransaction, to: &WriteTransaction) -> Result<u64, redb::Error> {
+        fact::copy(from, to)
     }
 }
 

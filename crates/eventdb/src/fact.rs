@@ -2,12 +2,14 @@
 //! [`osier_nostr::Effects`].
 
 use osier_nostr::{Address, Effect, Effects, EventId, PublicKey, Seconds, nip::nip01::Version};
-use redb::{ReadableTable, StorageError};
+use redb::{
+    ReadTransaction, ReadableTable, StorageError, TableDefinition, TableError, WriteTransaction,
+};
 
 use crate::{
     key::{self, Facet},
     row,
-    schema::{ReadTables, Tables},
+    schema::{self, ReadTables, Tables},
 };
 
 /// The four tables of facts.
@@ -151,4 +153,31 @@ fn delete_address(
         .get(address)?
         .map(|row| row::decode_version(row.value()));
     Ok(newest.map_or(Concerns::Nothing, |newest| Concerns::Event(newest.id)))
+}
+
+/// Copies all facts to another file; how many.
+pub(crate) fn copy(from: &ReadTransaction, to: &WriteTransaction) -> Result<u64, redb::Error> {
+    Ok(copy_table(from, to, schema::newest)?
+        + copy_table(from, to, schema::deleted)?
+        + copy_table(from, to, schema::deleted_address)?
+        + copy_table(from, to, schema::vanished)?)
+}
+
+fn copy_table<K: redb::Key + 'static, V: redb::Value + 'static>(
+    from: &ReadTransaction,
+    to: &WriteTransaction,
+    table: TableDefinition<'static, K, V>,
+) -> Result<u64, redb::Error> {
+    let source = match from.open_table(table) {
+        Err(TableError::TableDoesNotExist(_)) => return Ok(0),
+        source => source?,
+    };
+    let mut target = to.open_table(table)?;
+    let mut rows = 0;
+    for row in source.iter()? {
+        let (key, value) = row?;
+        target.insert(key.value(), value.value())?;
+        rows += 1;
+    }
+    Ok(rows)
 }

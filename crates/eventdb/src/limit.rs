@@ -15,8 +15,8 @@ pub(crate) const CURSOR_ROWS_MAX: usize = 256;
 /// Rows that a cursor reads first.
 pub(crate) const CURSOR_ROWS_MIN: usize = 8;
 
-/// Rows that are counted in one list of values to see how selective it is: some 20 us.
-/// Reached: the list counts as unselective.
+/// Rows of one value that are counted to see how selective it is: some 20 us.
+/// Reached: the kept count tells, or the value counts as one of middling size.
 pub(crate) const PROBE_ROWS_MAX: usize = 128;
 
 /// Values of a list that are probed; the others are taken to be like them.

@@ -23,8 +23,8 @@ use crate::{
     facet,
     key::{self, Facet, FacetKey},
     limit,
-    row::decode_version,
-    sets,
+    row::{FacetRow, decode_version},
+    sets, sketch,
     view::Inner,
 };
 
@@ -60,6 +60,39 @@ pub(crate) struct Facets {
     pub(crate) is_disjoint: bool,
     /// Whether the rows hold the parts of the filter's sketch.
     pub(crate) has_sketch: bool,
+}
+
+impl Way {
+    /// Whether all its rows together are the answer, each event once.
+    pub(crate) fn is_whole(&self) -> bool {
+        matches!(self, Self::Facets(facets) if facets.is_certain && facets.is_disjoint)
+    }
+}
+
+impl Facets {
+    /// Reads the rows of its kinds, range by range, until `each` says that it has enough.
+    pub(crate) fn each(
+        &self,
+        inner: &Inner,
+        each: &mut dyn FnMut(&FacetKey, &FacetRow) -> Result<bool, redb::Error>,
+    ) -> Result<(), redb::Error> {
+        for facet in &self.any {
+            let (from, to) = self.window.keys(facet);
+            if from > to {
+                continue;
+            }
+            for row in inner.tables.facet.range::<&FacetKey>(&from..=&to)? {
+                let (key, row) = row?;
+                let row = FacetRow::decode(row.value());
+                let kinds = self.kinds.as_ref();
+                let is_kind = kinds.is_none_or(|kinds| kinds.binary_search(&row.kind).is_ok());
+                if is_kind && !each(key.value(), &row)? {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
 }
 
 /// A condition that an index exists for.
@@ -276,12 +309,12 @@ fn choose(
     if dimensions.len() < 2 {
         return Ok(dimensions.pop());
     }
-    let mut best: Option<(usize, Dimension)> = None;
+    let mut best: Option<(u64, Dimension)> = None;
     for dimension in dimensions {
         // Rows of authors and tags show the kind; rows of a kind show nothing else, so that each
         // of its events has to be read.
         let weight = if dimension.what == What::Kinds { 16 } else { 1 };
-        let events = weight * probe(inner, &dimension.facets, window)?;
+        let events = probe(inner, &dimension.facets, window)?.saturating_mul(weight);
         if best.as_ref().is_none_or(|(fewest, _)| events < *fewest) {
             best = Some((events, dimension));
         }
@@ -289,20 +322,36 @@ fn choose(
     Ok(best.map(|(_, dimension)| dimension))
 }
 
-/// About how many events have one of these facets; what is many is not told apart.
-fn probe(inner: &Inner, facets: &[Facet], window: Window) -> Result<usize, redb::Error> {
+/// About how many events have one of these facets.
+fn probe(inner: &Inner, facets: &[Facet], window: Window) -> Result<u64, redb::Error> {
     let looked_at = facets.len().min(limit::PROBE_VALUES_MAX);
-    let mut rows = 0;
+    let mut events = 0;
     for facet in facets.iter().take(looked_at) {
-        let (from, to) = window.keys(facet);
-        if from > to {
-            continue;
-        }
-        let found = inner.tables.facet.range::<&FacetKey>(&from..=&to)?;
-        for row in found.take(limit::PROBE_ROWS_MAX) {
-            row?;
-            rows += 1;
-        }
+        events += probe_one(inner, facet, window)?;
     }
-    Ok(rows * facets.len().div_ceil(looked_at.max(1)))
+    let values = facets.len().div_ceil(looked_at.max(1));
+    Ok(events.saturating_mul(values as u64))
+}
+
+/// About how many events have a facet: what is few is counted, of what is many the count is kept.
+fn probe_one(inner: &Inner, facet: &Facet, window: Window) -> Result<u64, redb::Error> {
+    let (from, to) = window.keys(facet);
+    if from > to {
+        return Ok(0);
+    }
+    let mut rows = 0;
+    for row in inner
+        .tables
+        .facet
+        .range::<&FacetKey>(&from..=&to)?
+        .take(limit::PROBE_ROWS_MAX)
+    {
+        row?;
+        rows += 1;
+    }
+    if rows < limit::PROBE_ROWS_MAX {
+        return Ok(rows as u64);
+    }
+    let kept = sketch::kept(&inner.tables.sketch, None, facet)?;
+    Ok(kept.map_or(limit::SKETCH_EVENTS_MIN / 2, |row| row.count))
 }

@@ -1,12 +1,16 @@
 //! Backups: a consistent copy of the store as of one snapshot, while it is in use.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use redb::{Builder, ReadTransaction, backends::FileBackend};
 
 use crate::{
     error::{Cause, StoreError, StoreFault},
     open::{private, sync_directory},
+    projection::Projection,
     schema,
     store::Store,
 };
@@ -23,22 +27,27 @@ pub struct BackupReport {
 
 impl Store {
     /// Copies the store as of now to a new file, which appears whole or not at all. Copying row by
-    /// row also leaves out free pages, so the copy is compact. Tables of projections are not
-    /// copied: they are built again from the log.
+    /// row also leaves out free pages, so the copy is compact. Of projections only
+    /// what the log cannot give again is copied: the rest is built anew.
     ///
     /// # Errors
     /// The file is there already, or a disk is at fault.
     pub fn backup(&self, to: &Path) -> Result<BackupReport, StoreError> {
         let run = || {
             let txn = self.begin_read()?;
-            copy(&txn, to).map_err(|cause| StoreError::new("write a backup to", to, cause))
+            copy(&txn, self.projections(), to)
+                .map_err(|cause| StoreError::new("write a backup to", to, cause))
         };
         run()
     }
 }
 
-/// Copies all tables of ours to a new file.
-pub(crate) fn copy(txn: &ReadTransaction, to: &Path) -> Result<BackupReport, Cause> {
+/// Copies all tables of ours to a new file, and what projections ask for.
+pub(crate) fn copy(
+    txn: &ReadTransaction,
+    projections: &[Arc<dyn Projection>],
+    to: &Path,
+) -> Result<BackupReport, Cause> {
     if to.try_exists()? {
         let text = "there is a file of that name; give another name".to_owned();
         return Err(StoreFault::Misuse(text).into());
@@ -47,7 +56,7 @@ pub(crate) fn copy(txn: &ReadTransaction, to: &Path) -> Result<BackupReport, Cau
     name.push(format!(".part-{}", std::process::id()));
     let part = PathBuf::from(name);
     let file = private().create(true).truncate(true).open(&part)?;
-    let copied = write(txn, file);
+    let copied = write(txn, projections, file);
     if copied.is_err() {
         // What is left of a failed copy is of no use; that it cannot be removed is not the news.
         let _ = std::fs::remove_file(&part);
@@ -58,7 +67,11 @@ pub(crate) fn copy(txn: &ReadTransaction, to: &Path) -> Result<BackupReport, Cau
     Ok(BackupReport { rows })
 }
 
-fn write(txn: &ReadTransaction, file: std::fs::File) -> Result<u64, Cause> {
+fn write(
+    txn: &ReadTransaction,
+    projections: &[Arc<dyn Projection>],
+    file: std::fs::File,
+) -> Result<u64, Cause> {
     let mut builder = Builder::new();
     let backend = FileBackend::new(file)?;
     let db = builder
@@ -66,7 +79,10 @@ fn write(txn: &ReadTransaction, file: std::fs::File) -> Result<u64, Cause> {
         .create_with_backend(backend)?;
     let mut target = db.begin_write()?;
     target.set_quick_repair(true);
-    let rows = schema::copy_all(txn, &target)?;
+    let mut rows = schema::copy_all(txn, &target)?;
+    for projection in projections {
+        rows += projection.back_up(txn, &target)?;
+    }
     target.commit()?;
     Ok(rows)
 }

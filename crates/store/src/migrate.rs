@@ -38,7 +38,7 @@ pub(crate) fn needed(look: &Look) -> Result<bool, Cause> {
 
 /// Copies the file as it is, then brings it forward step by step.
 pub(crate) fn run(path: &Path, look: &Look) -> Result<(), Cause> {
-    backup::copy(&look.read()?, &before(path, look.format))?;
+    backup::copy(&look.read()?, &[], &before(path, look.format))?;
     // The next version has its first step here: `1 => one_to_two(path)?`.
     Err(Cause::damaged(format!("format version {}", look.format)))
 }

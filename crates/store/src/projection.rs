@@ -39,6 +39,16 @@ pub trait Projection: Send + Sync {
         change: &LogChange<'_>,
         entries: &[(Lsn, WireEntry)],
     ) -> Result<(), redb::Error>;
+
+    /// Copies to a backup what the log cannot give again, if there is such a thing; how many rows.
+    /// All else is built anew when the backup is used.
+    ///
+    /// # Errors
+    /// A disk is at fault; there is no backup then.
+    fn back_up(&self, from: &ReadTransaction, to: &WriteTransaction) -> Result<u64, redb::Error> {
+        let _ = (from, to);
+        Ok(0)
+    }
 }
 
 /// The transaction that a projection is called in.

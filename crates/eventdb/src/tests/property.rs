@@ -67,7 +67,7 @@ fn same_storage(
 }
 
 proptest! {
-    #![proptest_config(cases(1500))]
+    #![proptest_config(cases(1_700))]
 
     /// NOS-16, NOS-27, NOS-109: every plan gives what a walk over all events gives, in order, with
     /// the same end, however the reading is cut into chunks.
@@ -171,7 +171,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(cases(3000))]
+    #![proptest_config(cases(1_700))]
 
     /// NOS-29, NOS-104: deletions, replacements, expirations and requests to vanish converge: the
     /// index is a function of the set of events, however they came, and agrees with the log. What

@@ -109,6 +109,41 @@ fn effects_outlast_the_entries_that_had_them() {
     }
 }
 
+/// NOS-102: a backup of a log that has been pruned keeps what its events did; the rest of the index
+/// is built when the backup is used.
+#[test]
+fn a_backup_keeps_what_the_log_has_lost() {
+    let mut bench = Bench::new();
+    ring(bench.store(), topic(), 1);
+    let target = testing::note(1, 1, "target");
+    let deletion = testing::event(1, 2, 5, &[&["e", &target.id().to_string()]], "");
+    bench.commit_one(&deletion);
+    bench.commit_one(&testing::note(2, 1, "later"));
+    bench.store().prune(topic(), 1_800_000_000_000).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("backup");
+    bench.store().backup(&path).unwrap();
+    let db = EventDb::new(Settings::default());
+    let projection: Arc<EventDb> = Arc::clone(&db);
+    let store = StoreOptions::new()
+        .projection(projection)
+        .open(&path, ID)
+        .unwrap();
+    let index = db.attach(&store, &mut |_, _| {}).unwrap();
+    let admitted = index.view().unwrap().admit(&target, seconds(9)).unwrap();
+    assert_eq!(
+        admitted,
+        crate::Admission::Hidden(osier_nostr::Hidden::Deleted)
+    );
+    assert!(index.check(&mut |_, _| {}).unwrap().is_clean());
+    let count = index
+        .view()
+        .unwrap()
+        .count(&[filter("{}")], &viewer(&[]), seconds(9))
+        .unwrap();
+    assert_eq!(count.count, 1);
+}
+
 /// NOS-100: what was written while nobody kept the index is added when it is attached.
 #[test]
 fn an_index_that_was_left_behind_catches_up() {
