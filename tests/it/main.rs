@@ -6,6 +6,7 @@ mod command_line;
 mod kill;
 mod relay;
 mod relay_frame;
+mod relay_mirror;
 mod relay_swarm;
 mod replay;
 mod shared_history;

@@ -1,5 +1,6 @@
 //! The command line. Names and meanings here are relied on by scripts.
 
+mod nostr;
 mod space;
 mod topic;
 
@@ -9,6 +10,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 pub(crate) use self::{
+    nostr::{CountArgs, MirrorArgs, NostrCommand},
     space::{GrantArgs, SpaceCommand},
     topic::{TopicCommand, TrustCommand},
 };
@@ -109,6 +111,9 @@ pub(crate) enum Command {
     /// This node's own trust list
     #[command(subcommand)]
     Trust(TrustCommand),
+    /// Exchange events with Nostr relays
+    #[command(subcommand)]
+    Nostr(NostrCommand),
     /// Let a node's word count for everybody in a topic that this node owns
     Grant(GrantArgs),
     /// Take a grant back, for everybody

@@ -1,13 +1,21 @@
 //! The Nostr relay of a node: from the settings to a running one.
 
-use std::net::SocketAddr;
+use std::{
+    net::SocketAddr,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use bytes::Bytes;
 use futures_util::{FutureExt, future::BoxFuture};
 use osier::{Osier, Topic};
-use osier_console::NostrImport;
-use osier_relay::{Attached, Bridge, Gate, Identity, Importer, RelayError, Server, Settings};
+use osier_console::Nostr;
+use osier_relay::{
+    Attached, Bridge, Direction, EventKey, Filter, Gate, Identity, Importer, Mirror, Mirrored,
+    Order, RelayError, Server, Settings, limit,
+};
 use serde_json::{Value, json};
+use tokio::task::JoinSet;
 
 use crate::{
     config::Config,
@@ -91,6 +99,48 @@ pub(crate) async fn serve(
     }
 }
 
+/// First wait before a relay is connected to again; doubles up to [`AGAIN_AFTER_MAX`].
+const AGAIN_AFTER: Duration = Duration::from_secs(1);
+
+/// Longest wait.
+const AGAIN_AFTER_MAX: Duration = Duration::from_mins(1);
+
+/// Takes in the events of the relays that are to be mirrored, until dropped.
+pub(crate) fn mirrors(config: &Config, attached: &Attached, osier: &Osier) -> Outcome<JoinSet<()>> {
+    let mut tasks = JoinSet::new();
+    if config.relay.mirrors.is_empty() {
+        return Ok(tasks);
+    }
+    let topic = topic(osier, &config.relay.topic)?;
+    for url in &config.relay.mirrors {
+        let order = Order {
+            url: url.as_str().to_owned(),
+            filter: Filter::default(),
+            direction: Direction::Pull,
+            key: None,
+            patience: limit::MIRROR_PATIENCE,
+        };
+        tasks.spawn(keep_mirroring(attached.mirror(), topic.clone(), order));
+    }
+    Ok(tasks)
+}
+
+async fn keep_mirroring(mirror: Mirror, topic: Topic, order: Order) {
+    let mut wait = AGAIN_AFTER;
+    loop {
+        let begun = Instant::now();
+        let log = |done: &Mirrored| tracing::info!(url = %order.url, ?done, "mirrored");
+        if let Err(error) = mirror.follow(&topic, &order, log).await {
+            tracing::warn!(%error, wait_s = wait.as_secs(), "a mirror is connected to again");
+        }
+        if begun.elapsed() > AGAIN_AFTER_MAX {
+            wait = AGAIN_AFTER;
+        }
+        tokio::time::sleep(wait).await;
+        wait = (wait * 2).min(AGAIN_AFTER_MAX);
+    }
+}
+
 /// Where published events go: by whole id, by name, or by the start of an id. The name that is the
 /// default may be missing where there is but one topic.
 fn topic(osier: &Osier, wanted: &str) -> Outcome<Topic> {
@@ -136,13 +186,25 @@ fn no_relay(error: &RelayError) -> Failure {
     }
 }
 
-/// Takes Nostr events in for the local API.
+/// The bridge as the local API has it.
 #[derive(Debug)]
-pub(crate) struct Intake(pub(crate) Importer);
+pub(crate) struct Intake {
+    importer: Importer,
+    mirror: Mirror,
+}
 
-impl NostrImport for Intake {
+impl Intake {
+    pub(crate) fn of(attached: &Attached) -> Arc<Self> {
+        Arc::new(Self {
+            importer: attached.importer(),
+            mirror: attached.mirror(),
+        })
+    }
+}
+
+impl Nostr for Intake {
     fn import(&self, topic: Topic, lines: Bytes) -> BoxFuture<'static, Result<Value, String>> {
-        let importer = self.0.clone();
+        let importer = self.importer.clone();
         async move {
             let imported = importer.import(&topic, &lines).await;
             let done = imported.map_err(|error| error.to_string())?;
@@ -157,4 +219,64 @@ impl NostrImport for Intake {
         }
         .boxed()
     }
+
+    fn mirror(&self, topic: Topic, order: Value) -> BoxFuture<'static, Result<Value, String>> {
+        let mirror = self.mirror.clone();
+        async move {
+            let (order, follow) = mirror_order(&order)?;
+            let done = if follow {
+                let log = |done: &Mirrored| tracing::info!(url = %order.url, ?done, "mirrored");
+                let ended = mirror.follow(&topic, &order, log).await;
+                ended.map(|()| Mirrored::default())
+            } else {
+                mirror.run(&topic, &order).await
+            };
+            done.map(|done| mirrored(&done))
+                .map_err(|error| error.to_string())
+        }
+        .boxed()
+    }
+}
+
+fn mirror_order(order: &Value) -> Result<(Order, bool), String> {
+    let text = |key: &str| order[key].as_str().map(str::to_owned);
+    let filter = match text("filter") {
+        Some(text) => Filter::parse(&text).map_err(|error| format!("in the filter, {error}"))?,
+        None => Filter::default(),
+    };
+    let key = match text("key") {
+        Some(hex) => Some(event_key(&hex).ok_or("the key is not one of 64 hex digits")?),
+        None => None,
+    };
+    let patience = order["patience_s"].as_u64().map(Duration::from_secs);
+    let patience = patience.unwrap_or(limit::MIRROR_PATIENCE);
+    let order_of = |direction| Order {
+        url: text("url").unwrap_or_default(),
+        filter: filter.clone(),
+        direction,
+        key: key.clone(),
+        patience,
+    };
+    let follow = order["follow"] == true;
+    match order["direction"].as_str() {
+        Some("pull") => Ok((order_of(Direction::Pull), follow)),
+        Some("push") => Ok((order_of(Direction::Push), follow)),
+        Some("sync") => Ok((order_of(Direction::Sync), follow)),
+        _ => Err("the direction is pull, push or sync".to_owned()),
+    }
+}
+
+fn event_key(hex: &str) -> Option<EventKey> {
+    let bytes = data_encoding::HEXLOWER_PERMISSIVE.decode(hex.trim().as_bytes());
+    let bytes: [u8; 32] = bytes.ok()?.try_into().ok()?;
+    EventKey::from_bytes(&bytes)
+}
+
+fn mirrored(done: &Mirrored) -> Value {
+    json!({
+        "paged_because": done.paged_because, "complete": done.complete,
+        "received": done.received, "stored": done.stored, "held": done.held,
+        "refused": done.refused, "sent": done.sent, "taken": done.taken,
+        "rejected": done.rejected, "reasons": done.reasons,
+    })
 }

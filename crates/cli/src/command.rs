@@ -10,6 +10,7 @@ pub(crate) mod export;
 pub(crate) mod grant;
 pub(crate) mod import;
 pub(crate) mod log;
+pub(crate) mod nostr;
 pub(crate) mod print_config;
 pub(crate) mod publish;
 pub(crate) mod run;

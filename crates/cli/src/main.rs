@@ -96,6 +96,7 @@ fn run(out: Output, cli: Cli) -> Outcome {
         Command::Grant(args) => command::grant::grant(&context, &args),
         Command::Revoke { topic, node } => command::grant::revoke(&context, &topic, &node),
         Command::Space(space) => command::space::run(&context, space),
+        Command::Nostr(nostr) => command::nostr::run(&context, nostr),
         Command::Check => command::check::run(&context),
         Command::Dashboard => command::dashboard::run(&context),
         Command::Doctor => command::doctor::run(&context),

@@ -1,8 +1,6 @@
 //! How a command reaches the node of a data directory: the running one over its local API, or, for
 //! what needs no network, the same API served by this very process over the store.
 
-use std::sync::Arc;
-
 use osier::{Home, Osier};
 use osier_console::{Console, Settings};
 use tokio::runtime::Runtime;
@@ -108,7 +106,7 @@ impl Here {
             let listen = ([127, 0, 0, 1], 0).into();
             let mut settings = Settings::new(listen, token);
             settings.request_bytes_max = config.request_bytes_max;
-            settings.nostr = Some(Arc::new(Intake(attached.importer())));
+            settings.nostr = Some(Intake::of(&attached));
             let console = Console::start(osier.clone(), settings)
                 .await
                 .map_err(|error| {

@@ -54,6 +54,7 @@ pub(crate) fn guarded() -> OpenApiRouter<Shared> {
         .routes(routes!(entry::page, entry::publish))
         .routes(routes!(event::stream))
         .routes(routes!(nostr::import))
+        .routes(routes!(nostr::mirror))
         .routes(routes!(trust::list))
         .routes(routes!(trust::add, trust::show, trust::remove))
         .routes(routes!(grant::add, grant::remove))

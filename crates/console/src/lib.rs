@@ -29,5 +29,5 @@ mod server;
 mod shape;
 mod word;
 
-pub use server::{Console, ConsoleError, NostrImport, RelayFigures, Settings};
+pub use server::{Console, ConsoleError, Nostr, RelayFigures, Settings};
 pub use shape::RelayNumbers;

@@ -46,8 +46,8 @@ pub struct Settings {
     pub origins: Vec<String>,
     /// Tells what the relay beside this API is doing, where one runs.
     pub relay: Option<RelayFigures>,
-    /// Who takes Nostr events in; without one they are refused with 501.
-    pub nostr: Option<Arc<dyn NostrImport>>,
+    /// What there is of a bridge to Nostr; without one its paths are refused with 501.
+    pub nostr: Option<Arc<dyn Nostr>>,
 }
 
 /// Reads the relay's figures; called for each look at them, so it must not block.
@@ -71,11 +71,14 @@ impl std::fmt::Debug for RelayFigures {
     }
 }
 
-/// Takes Nostr events in: they are verified, and judged by what is held, before they are written.
-pub trait NostrImport: Send + Sync {
-    /// Writes the events of lines into a topic; says in JSON what became of them. Durable when it
-    /// is done, or a sentence on why not.
+/// A bridge to Nostr. What it answers is JSON; what fails is a sentence on why.
+pub trait Nostr: Send + Sync {
+    /// Verifies the events of lines, judges them by what is held, and writes those that are new
+    /// into a topic. Durable when it is done.
     fn import(&self, topic: Topic, lines: Bytes) -> BoxFuture<'static, Result<Value, String>>;
+
+    /// Pulls events from another relay into a topic, pushes them there, or both, as the order says.
+    fn mirror(&self, topic: Topic, order: Value) -> BoxFuture<'static, Result<Value, String>>;
 }
 
 impl std::fmt::Debug for Settings {
@@ -137,8 +140,8 @@ pub(crate) struct Shared {
     pub(crate) description: Arc<Value>,
     /// Held for reading by every write, and for writing by one that depends on what was there.
     pub(crate) writes: Arc<RwLock<()>>,
-    /// Who takes Nostr events in.
-    pub(crate) nostr: Option<Arc<dyn NostrImport>>,
+    /// The bridge to Nostr.
+    pub(crate) nostr: Option<Arc<dyn Nostr>>,
     /// Cancelled when the server ends, so that streams end too.
     pub(crate) ending: CancellationToken,
 }

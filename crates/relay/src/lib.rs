@@ -20,6 +20,7 @@
 //! | `import` | events that come from files |
 //! | `scan` | stored events, counts, comparisons, a bounded turn at a time |
 //! | `topics`, `feed` | how complete the topics are; what has come into them |
+//! | `mirror` | this node as a client of other relays |
 //! | `workers` | threads with a queue |
 //! | `relay`, `settings`, `clock` | what all share |
 //! | [`limit`] | every bound with unit, reason and consequence |
@@ -38,6 +39,7 @@ mod hub;
 mod import;
 mod ingest;
 pub mod limit;
+mod mirror;
 mod peer;
 mod relay;
 mod scan;
@@ -49,8 +51,9 @@ mod workers;
 
 pub use error::RelayError;
 pub use import::{Imported, Importer, is_event};
+pub use mirror::{Answer, Counted, Direction, Mirror, MirrorError, Mirrored, Order, count};
 pub use osier_nostr::{
-    PublicKey, Settings as NostrSettings,
+    EventKey, Filter, PublicKey, Settings as NostrSettings,
     nip::{
         nip11::Identity,
         nip17::Gate,

@@ -83,3 +83,27 @@ const _: () = assert!(APPEND_BYTES_MAX <= INGEST_BYTES_WAITING_MAX);
 
 /// Refused lines of an import whose reason is told. The others are counted.
 pub const IMPORT_REASONS_MAX: usize = 20;
+
+/// Time to connect to another relay, TLS and handshake included.
+pub const MIRROR_CONNECT_WITHIN: Duration = Duration::from_secs(15);
+
+/// Time for another relay to say something about what it was asked. Over it: an error that says so.
+pub const MIRROR_PATIENCE: Duration = Duration::from_secs(30);
+
+/// How often the time is looked at while another relay says nothing.
+pub const MIRROR_TICK: Duration = Duration::from_secs(1);
+
+/// Events asked for in one page of another relay: what most give at once.
+pub const MIRROR_PAGE: u64 = 500;
+
+/// Ids asked for at once.
+pub const MIRROR_IDS: usize = 200;
+
+/// Events sent to another relay and not answered.
+pub const MIRROR_SENDING: usize = 200;
+
+/// Time in which live events of another relay are gathered into one batch.
+pub const MIRROR_GATHER: Duration = Duration::from_millis(50);
+
+/// Silence after which a relay that is followed is asked for a sign of life.
+pub const MIRROR_PING: Duration = Duration::from_secs(30);

@@ -21,6 +21,7 @@ use crate::{
     import::Importer,
     ingest::{Appender, Target},
     limit,
+    mirror::Mirror,
     peer::{Farewell, Mail},
     relay::{Relay, cores},
     settings::Settings,
@@ -146,6 +147,11 @@ impl Attached {
     /// Takes events in that come from elsewhere than a client.
     pub fn importer(&self) -> Importer {
         Importer::new(self.index.clone(), self.clock)
+    }
+
+    /// Mirrors other relays.
+    pub fn mirror(&self) -> Mirror {
+        Mirror::new(self.index.clone(), self.clock)
     }
 
     /// Serves clients. Events that they publish go to `topic`; what they read is of all topics that

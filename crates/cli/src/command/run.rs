@@ -11,7 +11,7 @@ use std::{
 
 use osier::{Osier, RunFile};
 use osier_console::{Console, ConsoleError, Settings};
-use osier_relay::{Bridge, Importer, Server};
+use osier_relay::{Bridge, Server};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
@@ -65,13 +65,14 @@ async fn serve_opened(
         space.follow().await.map_err(failed)?;
     }
     let attached = bridge::attach(context.out, bridge, osier)?;
-    let importer = attached.importer();
+    let intake = Intake::of(&attached);
+    let mut mirrors = bridge::mirrors(config, &attached, osier)?;
     let relay = match config.listen_relay {
         Some(_) => Some(bridge::serve(context.out, config, attached, osier).await?),
         None => None,
     };
     let token = osier.new_token().map_err(failed)?;
-    let console = start_console(context, osier, token, importer).await?;
+    let console = start_console(context, osier, token, intake).await?;
     let p2p = first_address(osier);
     remember_port(&config.data_dir, p2p);
     let run = RunFile {
@@ -88,6 +89,7 @@ async fn serve_opened(
     let reports = tokio::spawn(report::follow_all(context.out, osier.clone()));
     interrupted().await;
     reports.abort();
+    mirrors.shutdown().await;
     if let Some(relay) = relay {
         relay.shutdown().await;
     }
@@ -144,14 +146,14 @@ async fn start_console(
     context: &Context,
     osier: &Osier,
     token: String,
-    importer: Importer,
+    intake: Arc<Intake>,
 ) -> Outcome<Console> {
     let config = &context.config;
     let mut settings = Settings::new(config.listen_api, token);
     settings.request_bytes_max = config.request_bytes_max;
     settings.streams_max = config.streams_max;
     settings.origins.clone_from(&config.api_origins);
-    settings.nostr = Some(Arc::new(Intake(importer)));
+    settings.nostr = Some(intake);
     match Console::start(osier.clone(), settings.clone()).await {
         Ok(console) => Ok(console),
         Err(ConsoleError::Bind { listen, cause }) if config.listen_api_is_default => {

@@ -58,6 +58,7 @@ pub(crate) const KEYS: &[Key] = &[
     key("relay.topic", "OSIER_RELAY_TOPIC", "\"lobby\""),
     key("relay.topics", "OSIER_RELAY_TOPICS", "[]"),
     key("relay.urls", "OSIER_RELAY_URLS", "[]"),
+    key("relay.mirrors", "OSIER_RELAY_MIRRORS", "[]"),
     key("relay.name", "OSIER_RELAY_NAME", "\"Osier\""),
     key("relay.description", "OSIER_RELAY_DESCRIPTION", "\"\""),
     key("relay.pubkey", "OSIER_RELAY_PUBKEY", "\"\""),

@@ -19,6 +19,8 @@ pub(crate) struct RelayConfig {
     pub(crate) topics: Vec<TopicId>,
     /// URLs at which clients reach it from elsewhere.
     pub(crate) urls: Vec<RelayUrl>,
+    /// Relays whose events are taken in while the node runs.
+    pub(crate) mirrors: Vec<RelayUrl>,
     /// What it is called.
     pub(crate) name: String,
     /// What it is for.
@@ -58,7 +60,8 @@ impl RelayConfig {
         Ok(Self {
             topic: layers.text("relay.topic")?,
             topics: topics(layers)?,
-            urls: urls(layers)?,
+            urls: urls(layers, "relay.urls")?,
+            mirrors: urls(layers, "relay.mirrors")?,
             name: layers.text("relay.name")?,
             description: layers.text("relay.description")?,
             pubkey: match pubkey.as_str() {
@@ -97,9 +100,9 @@ fn topics(layers: &Layers) -> Outcome<Vec<TopicId>> {
         .collect()
 }
 
-fn urls(layers: &Layers) -> Outcome<Vec<RelayUrl>> {
+fn urls(layers: &Layers, key: &'static str) -> Outcome<Vec<RelayUrl>> {
     let why = "expected URLs such as wss://relay.example";
-    let urls = layers.list("relay.urls")?.into_iter();
-    urls.map(|url| RelayUrl::parse(&url).ok_or_else(|| layers.invalid("relay.urls", why)))
+    let urls = layers.list(key)?.into_iter();
+    urls.map(|url| RelayUrl::parse(&url).ok_or_else(|| layers.invalid(key, why)))
         .collect()
 }

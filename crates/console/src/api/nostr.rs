@@ -1,4 +1,6 @@
-//! `/v1/topics/{t}/nostr`: Nostr events from elsewhere, a line each.
+//! `/v1/topics/{t}/nostr`: Nostr events from elsewhere, a line each; and from other relays.
+
+use std::sync::Arc;
 
 use axum::{
     Json,
@@ -8,10 +10,10 @@ use axum::{
 use bytes::Bytes;
 use serde_json::Value;
 
-use super::resolve;
+use super::{Body, resolve};
 use crate::{
     error::{ApiError, ApiResult},
-    server::Shared,
+    server::{Nostr, Shared},
 };
 
 /// Takes Nostr events in, one a line.
@@ -27,21 +29,43 @@ pub(crate) async fn import(
     lines: Bytes,
 ) -> ApiResult<Json<Value>> {
     let topic = resolve::topic(&shared.osier, &named).await?;
-    let Some(nostr) = shared.nostr else {
-        let error = "this node keeps no index of Nostr events";
-        let hint = "send them as entries, or to a node of the `osier` command";
-        return Err(ApiError::new(StatusCode::NOT_IMPLEMENTED, error, hint));
-    };
+    let bridge = bridge(&shared)?;
     let _writing = shared.writes.read().await;
-    match nostr.import(topic, lines).await {
-        Ok(done) => Ok(Json(done)),
-        Err(error) => {
-            let hint = "send the lines again: what is held is passed over";
-            Err(ApiError::new(
-                StatusCode::INTERNAL_SERVER_ERROR,
-                error,
-                hint,
-            ))
-        }
-    }
+    let imported = bridge.import(topic, lines).await;
+    imported.map(Json).map_err(|error| {
+        let hint = "send the lines again: what is held is passed over";
+        ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, error, hint)
+    })
+}
+
+/// Pulls events from another relay, pushes them there, or both.
+///
+/// Mirrors another relay: `{"url", "direction", "filter"?, "key"?, "follow"?, "patience_s"?}`. Ends
+/// when that is done, or the client goes away.
+#[utoipa::path(post, path = "/v1/topics/{t}/nostr/mirror", tag = "entries",
+    params(("t" = String, Path, description = "A topic: its id, the start of one, or its name")),
+    request_body = Value, responses((status = 200, body = Value)))]
+pub(crate) async fn mirror(
+    State(shared): State<Shared>,
+    Path(named): Path<String>,
+    Body(order): Body<Value>,
+) -> ApiResult<Json<Value>> {
+    let topic = resolve::topic(&shared.osier, &named).await?;
+    let mirrored = bridge(&shared)?.mirror(topic, order);
+    let ended = tokio::select! {
+        ended = mirrored => ended,
+        () = shared.ending.cancelled() => Err("the node stops".to_owned()),
+    };
+    ended.map(Json).map_err(|error| {
+        let hint = "what was transferred before is kept; run it again to go on";
+        ApiError::new(StatusCode::BAD_GATEWAY, error, hint)
+    })
+}
+
+fn bridge(shared: &Shared) -> ApiResult<&Arc<dyn Nostr>> {
+    shared.nostr.as_ref().ok_or_else(|| {
+        let error = "this node keeps no index of Nostr events";
+        let hint = "ask a node of the `osier` command";
+        ApiError::new(StatusCode::NOT_IMPLEMENTED, error, hint)
+    })
 }

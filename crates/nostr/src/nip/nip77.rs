@@ -1,15 +1,19 @@
 //! NIP-77, negentropy: <https://github.com/nostr-protocol/nips/blob/master/77.md>.
 //!
-//! This is the responder of one session. It reads a snapshot that its driver holds, in which
-//! there is exactly what the client may see and can fetch (`NOS-80`).
+//! [`NegSession`] is the responder of one session. It reads a snapshot that its driver holds, in
+//! which there is exactly what the client may see and can fetch (`NOS-80`). [`NegAsking`] is the
+//! other end: this node as a client of another relay.
 
 use std::error::Error;
 
 use osier_core::{Duration, Instant};
-use osier_reconcile::{FrameLimit, Item, Misbehaved, ReconcileError, Responder, Storage};
+use osier_reconcile::{
+    FrameLimit, Initiator, Item, Misbehaved, ReconcileError, Responder, Storage,
+};
 
 use crate::{
     event::Event,
+    key::EventId,
     limit,
     reason::{Prefix, Reason},
 };
@@ -119,5 +123,55 @@ fn failed(error: &dyn Error) -> NegEnd {
     NegEnd {
         trouble: Some(error.to_string().into()),
         ..end
+    }
+}
+
+/// What a reply told the one who asked.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Found {
+    /// The next frame to send; none when the comparison is over.
+    pub next: Option<Vec<u8>>,
+    /// Events that this end has and the relay has not.
+    pub have: Vec<EventId>,
+    /// Events that the relay has and this end has not. Its word: it may not serve them.
+    pub need: Vec<EventId>,
+}
+
+/// The client's end of one session.
+#[derive(Debug)]
+pub struct NegAsking {
+    initiator: Initiator,
+}
+
+impl NegAsking {
+    /// Opens a comparison of this set; returns the first frame too.
+    ///
+    /// # Errors
+    /// If the set cannot be read: a sentence on why.
+    pub fn open<S: Storage + ?Sized>(storage: &S) -> Result<(Self, Vec<u8>), String> {
+        let frames = FrameLimit::new(limit::NEG_FRAME_BYTES_MAX).unwrap_or(FrameLimit::SMALLEST);
+        let (initiator, frame) =
+            Initiator::start(storage, frames).map_err(|error| error.to_string())?;
+        Ok((Self { initiator }, frame))
+    }
+
+    /// Reads a reply.
+    ///
+    /// # Errors
+    /// If it is no frame of our version, breaks a rule, or the set cannot be read: a sentence on
+    /// why. The comparison is over then.
+    pub fn reply<S: Storage + ?Sized>(
+        &mut self,
+        storage: &S,
+        frame: &[u8],
+    ) -> Result<Found, String> {
+        let progress = self.initiator.reconcile(storage, frame);
+        let progress = progress.map_err(|error| error.to_string())?;
+        let ids = |ids: Vec<osier_reconcile::Id>| ids.into_iter().map(EventId::from_bytes);
+        Ok(Found {
+            next: progress.next,
+            have: ids(progress.have).collect(),
+            need: ids(progress.need).collect(),
+        })
     }
 }

@@ -115,6 +115,7 @@ const APART: &[(&str, &str)] = &[
     ("get", "/v1/topics/{t}/events"),
     ("get", "/v1/spaces/{s}/events"),
     ("post", "/v1/topics/{t}/nostr"),
+    ("post", "/v1/topics/{t}/nostr/mirror"),
     ("post", "/v1/links/use"),
     ("post", "/v1/backup"),
 ];
