@@ -3,13 +3,16 @@
 //! Everything here is a function of the set of events (`NOS-29`, `NOS-104`): which of them came
 //! first, and how they were cut into batches, leaves no trace but in `entry`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Bound,
+};
 
 use osier_nostr::{
     Event, EventId, EventKind, Letter, Seconds, UnverifiedEvent, effects, hidden_from_all,
 };
 use osier_store::{Item, ItemPlace, ItemSource, LogItems};
-use redb::{ReadableTable, WriteTransaction};
+use redb::{CursorError, ReadableTable, Table, WriteTransaction};
 
 use crate::{
     db::EventDb,
@@ -25,6 +28,12 @@ use crate::{
 
 /// Events that are removed at once: what is loaded in memory.
 const REMOVE_STEP: usize = 1_024;
+
+/// Rows of one facet from which on they are inserted as a run.
+const RUN_MIN: usize = 8;
+
+type FacetPair = (FacetKey, [u8; FACET_BYTES]);
+type FacetTable<'txn> = Table<'txn, &'static FacetKey, &'static [u8; FACET_BYTES]>;
 
 /// The index within one write transaction.
 pub(crate) struct Writer<'a> {
@@ -302,7 +311,7 @@ impl<'a> Writer<'a> {
         for key in &gone {
             self.tables.facet.remove(key)?;
         }
-        let mut rows: Vec<(FacetKey, [u8; FACET_BYTES])> = Vec::new();
+        let mut rows: Vec<FacetPair> = Vec::new();
         for Arrival { event, .. } in come {
             let facets = facet::of(settings, event);
             sketches.come(settings, event, &facets);
@@ -312,8 +321,14 @@ impl<'a> Writer<'a> {
             rows.extend(facets.iter().map(row));
         }
         rows.sort_unstable();
-        for (key, row) in &rows {
-            self.tables.facet.insert(key, row)?;
+        for run in rows.chunk_by(|(one, _), (two, _)| one[..16] == two[..16]) {
+            if run.len() < RUN_MIN {
+                for (key, row) in run {
+                    self.tables.facet.insert(key, row)?;
+                }
+            } else {
+                insert_run(&mut self.tables.facet, run)?;
+            }
         }
         Ok(())
     }
@@ -359,6 +374,26 @@ pub(crate) fn read_text(items: &impl ItemSource, place: ItemPlace) -> Result<Eve
     let text = std::str::from_utf8(&item).map_err(|_| damaged("an event's text"))?;
     let event = UnverifiedEvent::parse(text).map_err(|_| damaged("an event's text"))?;
     Ok(event.trust_stored())
+}
+
+/// Inserts sorted rows of one facet. What is new is mostly newer than what is there: then all of
+/// them fall into one gap of the table, and its pages are filled once.
+fn insert_run(table: &mut FacetTable<'_>, run: &[FacetPair]) -> Result<(), redb::Error> {
+    let mut rest = run;
+    while let Some((first, _)) = rest.first() {
+        let mut cursor = table.lower_bound_mut(Bound::Included(first))?;
+        let mut done = 0;
+        for (key, row) in rest {
+            match cursor.insert_before(key, row) {
+                Ok(()) => done += 1,
+                Err(CursorError::UnorderedKey) if done > 0 => break,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        cursor.close()?;
+        rest = rest.get(done..).unwrap_or_default();
+    }
+    Ok(())
 }
 
 fn by_id(arrivals: Vec<Arrival>) -> BTreeMap<EventId, Vec<Arrival>> {

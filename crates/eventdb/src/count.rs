@@ -1,13 +1,16 @@
 //! Counts (`NOS-67`, `NOS-110`): from index rows, and from kept rows where there are any.
 
+use std::cell::Cell;
+
 use osier_nostr::{
-    CanonicalQuestion, CountAnswer, EventId, Filter, PublicKey, Seconds, Sketch,
+    CanonicalQuestion, CountAnswer, Event, EventId, Filter, PublicKey, Seconds, Sketch,
     nip::{nip01::Version, nip17::Viewer, nip45::Offset},
 };
 use osier_store::{Bound, Storage};
 
 use crate::{
     cursor::{Candidate, Window},
+    error::Cause,
     key::{self, Facet},
     merge::Merge,
     plan::{self, Facets, Plan, Way},
@@ -23,8 +26,14 @@ pub(crate) fn run(
     filters: &[Filter],
     viewer: &Viewer,
     now: Seconds,
-) -> Result<CountAnswer, redb::Error> {
-    let asker = Asker { inner, viewer, now };
+) -> Result<CountAnswer, Cause> {
+    let read = Cell::new(0);
+    let asker = Asker {
+        inner,
+        viewer,
+        now,
+        read,
+    };
     let mut answer = match filters {
         [filter] if filter.limit().is_none() => asker.one(filter)?,
         filters => CountAnswer::exact(asker.union(filters)?),
@@ -38,6 +47,8 @@ struct Asker<'a> {
     inner: &'a Inner,
     viewer: &'a Viewer,
     now: Seconds,
+    /// Events that have been read.
+    read: Cell<u64>,
 }
 
 /// What is counted of one filter.
@@ -48,7 +59,7 @@ struct Tally {
 
 impl Asker<'_> {
     /// One filter without a limit.
-    fn one(&self, filter: &Filter) -> Result<CountAnswer, redb::Error> {
+    fn one(&self, filter: &Filter) -> Result<CountAnswer, Cause> {
         let rule = self.inner.db.settings().hll_rule;
         let offset = rule.offset(filter).filter(|_| !filter.tags().is_empty());
         let mut tally = Tally {
@@ -66,7 +77,7 @@ impl Asker<'_> {
     }
 
     /// From rows that are kept for it; false if there are none.
-    fn take_from_kept(&self, filter: &Filter, tally: &mut Tally) -> Result<bool, redb::Error> {
+    fn take_from_kept(&self, filter: &Filter, tally: &mut Tally) -> Result<bool, Cause> {
         let kept = match kept_for(filter) {
             Some((question, facet)) => {
                 sketch::kept(&self.inner.tables.sketch, question, &facet)?.map(|row| (row, facet))
@@ -96,7 +107,7 @@ impl Asker<'_> {
         row: SketchRow,
         facet: &Facet,
         tally: &mut Tally,
-    ) -> Result<(), redb::Error> {
+    ) -> Result<(), Cause> {
         // What has expired and has not been purged is still in the row.
         let mut expired = 0;
         for (id, event) in self.inner.expired(self.now)? {
@@ -112,7 +123,7 @@ impl Asker<'_> {
     }
 
     /// The size of a part of a set, by ranks.
-    fn of_set(&self, set: u32, window: Window) -> Result<u64, redb::Error> {
+    fn of_set(&self, set: u32, window: Window) -> Result<u64, Cause> {
         if window.since > window.until {
             return Ok(0);
         }
@@ -138,7 +149,7 @@ impl Asker<'_> {
         filter: &Filter,
         mut plan: Plan,
         tally: &mut Tally,
-    ) -> Result<(), redb::Error> {
+    ) -> Result<(), Cause> {
         let is_quick = |way: &Way| match way {
             Way::Facets(facets) => way.is_whole() && (tally.sketch.is_none() || facets.has_sketch),
             Way::List(_) | Way::Set(..) => false,
@@ -163,7 +174,7 @@ impl Asker<'_> {
     }
 
     /// Counts rows that are certain.
-    fn walk(&self, facets: &Facets, tally: &mut Tally) -> Result<(), redb::Error> {
+    fn walk(&self, facets: &Facets, tally: &mut Tally) -> Result<(), Cause> {
         facets.each(self.inner, &mut |_, row| {
             if !row.expires.is_over(self.now) {
                 tally.count += 1;
@@ -181,7 +192,7 @@ impl Asker<'_> {
         candidate: &Candidate,
         has_sketch: bool,
         tally: &mut Tally,
-    ) -> Result<(), redb::Error> {
+    ) -> Result<(), Cause> {
         let id = &candidate.version.id;
         let row = candidate.row.filter(|row| has_sketch && row.rank > 0);
         let needs_signer = tally.sketch.is_some() && row.is_none();
@@ -200,7 +211,7 @@ impl Asker<'_> {
                         .add(sketch, *offset, &signer);
                 }
                 (None, None) => {
-                    let signer = self.inner.load(id)?.pubkey();
+                    let signer = self.load(id)?.pubkey();
                     self.inner
                         .db
                         .settings()
@@ -222,7 +233,7 @@ impl Asker<'_> {
         filter: &Filter,
         candidate: &Candidate,
         needs_signer: bool,
-    ) -> Result<Option<Option<PublicKey>>, redb::Error> {
+    ) -> Result<Option<Option<PublicKey>>, Cause> {
         let id = &candidate.version.id;
         if candidate
             .row
@@ -234,18 +245,27 @@ impl Asker<'_> {
             let is_over = candidate.row.is_none() && self.has_expired(id)?;
             return Ok((!is_over).then_some(None));
         }
-        let event = self.inner.load(id)?;
+        let event = self.load(id)?;
         let shown = is_shown(filter, self.viewer, &event, self.now);
         Ok(shown.then(|| Some(event.pubkey())))
     }
 
-    fn has_expired(&self, id: &EventId) -> Result<bool, redb::Error> {
+    /// Reads an event, of not too many.
+    fn load(&self, id: &EventId) -> Result<Event, Cause> {
+        self.read.set(self.read.get() + 1);
+        if self.read.get() > self.inner.db.settings().read_events_max {
+            return Err(Cause::TooMuch);
+        }
+        Ok(self.inner.load(id)?)
+    }
+
+    fn has_expired(&self, id: &EventId) -> Result<bool, Cause> {
         let row: Option<EventRow> = self.inner.row(id)?;
         Ok(row.is_some_and(|row| row.expires.is_over(self.now)))
     }
 
     /// The union of several filters, each within its own limit.
-    fn union(&self, filters: &[Filter]) -> Result<u64, redb::Error> {
+    fn union(&self, filters: &[Filter]) -> Result<u64, Cause> {
         let mut streams = Vec::new();
         for filter in filters.iter().filter(|filter| filter.limit() != Some(0)) {
             let plan = Plan::of(self.inner, filter, self.viewer)?;
@@ -282,7 +302,7 @@ struct Stream<'f> {
 }
 
 impl Stream<'_> {
-    fn advance(&mut self, asker: &Asker<'_>) -> Result<(), redb::Error> {
+    fn advance(&mut self, asker: &Asker<'_>) -> Result<(), Cause> {
         self.head = None;
         while self.left > 0 {
             let Some(candidate) = self.merge.next(asker.inner, &mut 0)? else {

@@ -1,8 +1,10 @@
-//! What can go wrong: our own disk, and nothing else.
+//! What can go wrong: our own disk, or a question that costs too much.
 
+use osier_nostr::{Prefix, Reason};
 use osier_store::{StoreError, ViewError};
 
-/// A read or a write of the index that failed. Our disk is at fault, never a client or a peer.
+/// A read or a write of the index that failed. Our disk is at fault, or a client has asked for too
+/// much ([`EventDbError::is_too_much`]); a peer never is.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {doing} the event index: {cause}")]
 pub struct EventDbError {
@@ -18,6 +20,8 @@ pub(crate) enum Cause {
     Store(#[from] StoreError),
     #[error("{0}")]
     View(#[from] ViewError),
+    #[error("too many events would have to be read")]
+    TooMuch,
 }
 
 impl EventDbError {
@@ -26,5 +30,29 @@ impl EventDbError {
             doing,
             cause: cause.into(),
         }
+    }
+
+    /// Whether the question was refused, since more than [`crate::Settings::read_events_max`] events
+    /// would have to be read for it.
+    pub fn is_too_much(&self) -> bool {
+        matches!(self.cause, Cause::TooMuch)
+    }
+
+    /// What the client who asked is told: of our own trouble no more than that it is ours.
+    pub fn reason(&self) -> Reason {
+        match self.cause {
+            Cause::TooMuch => Reason::new(
+                Prefix::Blocked,
+                "too many events would have to be read for this; ask for fewer conditions or a \
+                 shorter time",
+            ),
+            _ => Reason::new(Prefix::Error, "the events cannot be read now"),
+        }
+    }
+}
+
+impl From<redb::StorageError> for Cause {
+    fn from(error: redb::StorageError) -> Self {
+        Self::Redb(error.into())
     }
 }

@@ -49,6 +49,11 @@ pub(crate) const CATCH_UP_BYTES: usize = 4 * 1024 * 1024;
 /// Items from which on signatures are checked on all cores.
 pub(crate) const PARALLEL_ITEMS_MIN: usize = 32;
 
+/// Events that are read to answer one count, or to gather the records of one session, where index
+/// rows do not tell whether they match: a second or two of a thread.
+/// Over it: the question is refused. A default of [`crate::Settings`].
+pub const READ_EVENTS_MAX: u64 = 250_000;
+
 /// Findings that a check lists. More are counted.
 pub const FINDINGS_MAX: usize = 1_000;
 

@@ -20,6 +20,7 @@ use osier_nostr::{
 
 use crate::{
     cursor::{Candidate, Cursor, FacetCursor, Kinds, SetCursor, Window, looked_up},
+    error::Cause,
     facet,
     key::{self, Facet, FacetKey},
     limit,
@@ -74,8 +75,8 @@ impl Facets {
     pub(crate) fn each(
         &self,
         inner: &Inner,
-        each: &mut dyn FnMut(&FacetKey, &FacetRow) -> Result<bool, redb::Error>,
-    ) -> Result<(), redb::Error> {
+        each: &mut dyn FnMut(&FacetKey, &FacetRow) -> Result<bool, Cause>,
+    ) -> Result<(), Cause> {
         for facet in &self.any {
             let (from, to) = self.window.keys(facet);
             if from > to {

@@ -7,6 +7,7 @@ use osier_store::{Bound, Item, RangeSet, Storage, Summary, VectorStorage, ViewEr
 
 use crate::{
     cursor::{Candidate, Window},
+    error::Cause,
     key,
     merge::Merge,
     plan::{self, Plan, Way},
@@ -39,7 +40,7 @@ impl Records {
         viewer: &Viewer,
         now: Seconds,
         cap: u64,
-    ) -> Result<Self, redb::Error> {
+    ) -> Result<Self, Cause> {
         let inner = view.inner();
         let set = sets::asked(inner.db.settings(), filter);
         if filter.matches_nothing() || filter.limit() == Some(0) {
@@ -73,7 +74,7 @@ fn gather(
     viewer: &Viewer,
     now: Seconds,
     most: u64,
-) -> Result<Vec<Item>, redb::Error> {
+) -> Result<Vec<Item>, Cause> {
     let mut plan = Plan::of(inner, filter, viewer)?;
     let mut items = Vec::new();
     // Without a limit of the client's the order does not matter: whole ranges can be read.
@@ -85,10 +86,15 @@ fn gather(
         }
     }
     let mut merge = Merge::new(plan.cursors(inner)?);
+    let mut read = 0;
     while (items.len() as u64) < most {
         let Some(candidate) = merge.next(inner, &mut 0)? else {
             break;
         };
+        read += u64::from(!candidate.is_certain);
+        if read > inner.db.settings().read_events_max {
+            return Err(Cause::TooMuch);
+        }
         if is_in(inner, filter, viewer, now, &candidate)? {
             items.push(key::item(
                 candidate.version.created_at,
@@ -108,7 +114,7 @@ fn walk(
     now: Seconds,
     most: u64,
     items: &mut Vec<Item>,
-) -> Result<(), redb::Error> {
+) -> Result<(), Cause> {
     let Way::Facets(facets) = way else {
         return Ok(());
     };
@@ -127,7 +133,7 @@ fn is_in(
     viewer: &Viewer,
     now: Seconds,
     candidate: &Candidate,
-) -> Result<bool, redb::Error> {
+) -> Result<bool, Cause> {
     let id = &candidate.version.id;
     if let (true, Some(row)) = (candidate.is_certain, candidate.row) {
         return Ok(!row.expires.is_over(now));
@@ -144,7 +150,7 @@ fn gated(
     filter: &Filter,
     viewer: &Viewer,
     now: Seconds,
-) -> Result<BTreeSet<Item>, redb::Error> {
+) -> Result<BTreeSet<Item>, Cause> {
     let plan = Plan {
         open: Vec::new(),
         ..Plan::of(inner, filter, viewer)?
@@ -168,7 +174,7 @@ fn expired(
     base: &RangeSet,
     window: Window,
     now: Seconds,
-) -> Result<BTreeSet<Item>, redb::Error> {
+) -> Result<BTreeSet<Item>, Cause> {
     let mut items = BTreeSet::new();
     for (id, row) in inner.expired(now)? {
         let item = key::item(row.time, &id);

@@ -1,5 +1,5 @@
-//! What an operator may set. All but the size of the cache decide what is in the index: it is
-//! built again when they change.
+//! What an operator may set. All but the last two decide what is in the index: it is built again
+//! when they change.
 
 use std::collections::BTreeSet;
 
@@ -8,6 +8,8 @@ use osier_nostr::{
     Filter,
     nip::{nip17::Gate, nip42::RelayUrls, nip45::HllRule},
 };
+
+use crate::limit;
 
 /// Bytes of event text that are kept in memory by default.
 pub const CACHE_BYTES_DEFAULT: usize = 64 * 1024 * 1024;
@@ -29,6 +31,8 @@ pub struct Settings {
     pub compared: Vec<Filter>,
     /// Bytes of event text to keep in memory.
     pub cache_bytes: usize,
+    /// Events that are read for one count or one set of records, where rows do not tell.
+    pub read_events_max: u64,
 }
 
 impl Default for Settings {
@@ -40,6 +44,7 @@ impl Default for Settings {
             topics: None,
             compared: Vec::new(),
             cache_bytes: CACHE_BYTES_DEFAULT,
+            read_events_max: limit::READ_EVENTS_MAX,
         }
     }
 }

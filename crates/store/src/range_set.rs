@@ -20,6 +20,7 @@ use crate::{
     key::TopicNo,
     order_index::{self, OrderIndex},
     order_view::OrderView,
+    write_rows,
 };
 
 type Key = &'static [u8; 44];
@@ -154,13 +155,12 @@ fn write(
             return Err(Cause::damaged("an item that a set should hold"));
         }
     }
-    for item in added {
-        let was = order.insert(&order_index::order_key(no, item), ())?;
-        if was.is_some() {
-            return Err(Cause::damaged("an item that a set should not hold"));
-        }
-    }
-    Ok(())
+    let keys: Vec<[u8; 44]> = added
+        .iter()
+        .map(|item| order_index::order_key(no, item))
+        .collect();
+    // An item that is there already cannot be put before itself: that is an error.
+    write_rows::insert_runs(order, &keys)
 }
 
 /// One set as of one transaction: ranks and sums in O(log n), and its items in order.
@@ -240,6 +240,19 @@ mod tests {
         let mut id = [0; 32];
         id[..2].copy_from_slice(&n.to_be_bytes());
         Item::new(u64::from(n / 7), id)
+    }
+
+    #[test]
+    fn what_is_there_cannot_be_added_and_what_is_not_cannot_be_removed() {
+        let db = Database::builder()
+            .create_with_backend(InMemoryBackend::new())
+            .unwrap();
+        let sets = RangeSets::new("order_x", "chunk_x");
+        let txn = db.begin_write().unwrap();
+        let some: Vec<Item> = (0..20).map(item).collect();
+        sets.edit(&txn, 0, 0, &some, &[]).unwrap();
+        assert!(sets.edit(&txn, 0, 1, &some[5..6], &[]).is_err());
+        assert!(sets.edit(&txn, 0, 1, &[item(30)], &[item(31)]).is_err());
     }
 
     proptest! {

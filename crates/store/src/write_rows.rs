@@ -77,7 +77,7 @@ fn body_rows(
 }
 
 /// Inserts sorted keys; runs that fall into one gap of the table go through one cursor.
-fn insert_runs<const N: usize>(
+pub(crate) fn insert_runs<const N: usize>(
     table: &mut Table<'_, &'static [u8; N], ()>,
     keys: &[[u8; N]],
 ) -> Result<(), Cause> {

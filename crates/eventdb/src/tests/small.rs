@@ -6,7 +6,8 @@ use bytes::Bytes;
 use osier_core::{Role, TopicId, testing::topic};
 use osier_nostr::{CanonicalQuestion, Event, nip::nip45::HllRule, testing};
 use osier_store::{
-    Batch, ItemPlace, Lsn, Retention, Store, StoreOptions, TopicNo, TopicRecord, testing::SimDisk,
+    Batch, ItemPlace, Lsn, Retention, Storage, Store, StoreOptions, TopicNo, TopicRecord,
+    testing::SimDisk,
 };
 
 use super::support::{Bench, ID, Pen, author, event, filter, page, seconds, viewer};
@@ -396,6 +397,39 @@ fn large_counts_are_kept_and_stay_exact() {
     assert!(kept(&bench).is_none());
     assert_eq!(ask(&bench, &text, 50).count, 600);
     bench.check();
+}
+
+/// NOS-110: a question that would read too much is refused, never cut; from rows it is answered.
+#[test]
+fn a_question_that_reads_too_much_is_refused() {
+    let mut bench = Bench::with(Settings {
+        read_events_max: 10,
+        ..Settings::default()
+    });
+    let events: Vec<Event> = (0..11)
+        .map(|at| event(1, at, 1, &[&["t", "x"], &["l", "y"]], ""))
+        .collect();
+    bench.commit(&events[..10]);
+    let both = filter(r##"{"#t":["x"],"#l":["y"]}"##);
+    let one = filter(r##"{"#t":["x"]}"##);
+    let ask = |bench: &Bench, of: &osier_nostr::Filter| {
+        let (view, nobody, now) = (bench.view(), viewer(&[]), seconds(99));
+        let records = view.records(of, &nobody, now, 100);
+        let counted = view.count(std::slice::from_ref(of), &nobody, now);
+        (
+            counted.map(|answer| answer.count),
+            records.map(|records| records.len().unwrap()),
+        )
+    };
+    assert!(matches!(ask(&bench, &both), (Ok(10), Ok(10))));
+    bench.commit(&events[10..]);
+    assert!(matches!(ask(&bench, &one), (Ok(11), Ok(11))));
+    let (counted, records) = ask(&bench, &both);
+    for refused in [counted, records] {
+        let error = refused.unwrap_err();
+        assert!(error.is_too_much());
+        assert!(error.reason().text().starts_with("blocked: "), "{error}");
+    }
 }
 
 /// Both rules for sketches.
