@@ -32,8 +32,8 @@ impl EventDbError {
         }
     }
 
-    /// Whether the question was refused, since more than [`crate::Settings::read_events_max`] events
-    /// would have to be read for it.
+    /// Whether the question was refused: for it, more events would have to be read than
+    /// [`crate::Settings::read_events_max`].
     pub fn is_too_much(&self) -> bool {
         matches!(self.cause, Cause::TooMuch)
     }

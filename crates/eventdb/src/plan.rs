@@ -15,7 +15,7 @@
 use std::sync::Arc;
 
 use osier_nostr::{
-    Address, Class, EventKind, Filter, Letter, PublicKey, Seconds, nip::nip17::Viewer,
+    Address, Class, EventId, EventKind, Filter, Letter, PublicKey, Seconds, nip::nip17::Viewer,
 };
 
 use crate::{
@@ -124,6 +124,9 @@ impl Plan {
         if filter.matches_nothing() {
             return Ok(Self::default());
         }
+        if let Some(ids) = filter.ids() {
+            return by_id(inner, filter, ids, viewer);
+        }
         Ok(Self {
             open: open(inner, filter)?,
             gated: gated(inner, filter, viewer),
@@ -166,9 +169,6 @@ fn gated(inner: &Inner, filter: &Filter, viewer: &Viewer) -> Vec<Cursor> {
 }
 
 fn open(inner: &Inner, filter: &Filter) -> Result<Vec<Way>, redb::Error> {
-    if let Some(ids) = filter.ids() {
-        return by_id(inner, filter, ids);
-    }
     let gate = &inner.db.settings().gate;
     let kinds: Option<Vec<EventKind>> = filter.kinds().map(|kinds| {
         kinds
@@ -198,24 +198,31 @@ fn open(inner: &Inner, filter: &Filter) -> Result<Vec<Way>, redb::Error> {
     Ok(ways)
 }
 
+/// The events with some ids: what is gated is looked at one by one.
 fn by_id(
     inner: &Inner,
     filter: &Filter,
-    ids: &[osier_nostr::EventId],
-) -> Result<Vec<Way>, redb::Error> {
+    ids: &[EventId],
+    viewer: &Viewer,
+) -> Result<Plan, redb::Error> {
     let gate = &inner.db.settings().gate;
     let is_certain = filter.authors().is_none() && filter.tags().is_empty();
-    let mut found = Vec::new();
+    let (mut open, mut gated) = (Vec::new(), Vec::new());
     for id in ids {
-        if let Some(row) = inner.row(id)?
-            && window(filter).holds(row.time)
-            && filter.reaches(row.kind)
-            && !gate.covers(row.kind)
-        {
-            found.push(looked_up(*id, &row, is_certain));
+        let Some(row) = inner.row(id)? else { continue };
+        if !window(filter).holds(row.time) || !filter.reaches(row.kind) {
+            continue;
+        }
+        if !gate.covers(row.kind) {
+            open.push(looked_up(*id, &row, is_certain));
+        } else if !viewer.keys().is_empty() {
+            gated.push(looked_up(*id, &row, false));
         }
     }
-    Ok(vec![Way::List(found)])
+    Ok(Plan {
+        open: vec![Way::List(open)],
+        gated: vec![Cursor::list(gated)],
+    })
 }
 
 /// The newest versions of replaceable events. Where one is hidden there is none (`NOS-22`).
