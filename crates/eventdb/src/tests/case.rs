@@ -368,6 +368,22 @@ fn case_ng_03_a_set_over_the_cap_is_refused_with_the_cap() {
     }
 }
 
+/// An event that is found twice counts once towards the cap.
+#[test]
+fn case_ng_03_what_is_found_twice_counts_once() {
+    let mut bench = Bench::new();
+    let tags: &[&[&str]] = &[&["t", "x"], &["t", "y"]];
+    let events: Vec<_> = (0..8).map(|at| event(1, at, 1, tags, "")).collect();
+    bench.commit(&events);
+    let both = filter(r##"{"#t":["x","y"]}"##);
+    let records = bench
+        .view()
+        .records(&both, &viewer(&[]), seconds(99), 10)
+        .unwrap();
+    assert!(NegSession::open(&records, 10, osier_core::Instant::START).is_ok());
+    assert_eq!(records.len().unwrap(), 8);
+}
+
 /// A deleted event is offered to nobody, and does not come back.
 #[test]
 fn case_ng_05_a_deleted_event_does_not_come_back() {

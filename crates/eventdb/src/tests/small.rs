@@ -190,7 +190,13 @@ fn an_index_that_was_left_behind_catches_up() {
         9,
         crate::Budget::default(),
     );
-    assert_eq!(found, [third, second]);
+    assert_eq!(found, [third.clone(), second]);
+    // What came in before it was caught up with is fresh once, with its own batch.
+    let fresh = index
+        .fresh(topic(), Lsn::new(3), seconds(9))
+        .unwrap()
+        .unwrap();
+    assert_eq!((fresh.events, fresh.commit.0), (vec![third], 2));
 }
 
 /// NOS-107: while the index lacks what the log has, nothing is said to be complete.
