@@ -5,7 +5,7 @@ use std::{path::Path, time::Duration};
 use osier::{Osier, Rank, Role, SpaceEvent, SpaceWatch, WithdrawReason};
 
 /// How long anything may take before the test has failed.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 async fn node(folder: &Path) -> Osier {
     let builder = Osier::builder().data_dir(folder).mdns(false);

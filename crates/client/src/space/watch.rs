@@ -150,7 +150,7 @@ impl SpaceWatch {
             }
             let state = self.state();
             if self.told.as_ref() != Some(&state) {
-                return Some(self.tell(state));
+                return Some(self.tell(&state));
             }
             // This end of the channel is kept, so it does not close by itself.
             let change = tokio::select! {
@@ -170,7 +170,7 @@ impl SpaceWatch {
     }
 
     /// A state that moved: what changed by it, and then the state.
-    fn tell(&mut self, state: SpaceState) -> SpaceEvent {
+    fn tell(&mut self, state: &SpaceState) -> SpaceEvent {
         let before = self.told.replace(state.clone());
         let before = before.map_or(SpaceVerdict::ControlPending, |state| state.verdict);
         let shown = SpaceEvent::State(state.clone());
