@@ -166,6 +166,23 @@ test("synced does not outlive the link to who vouched", async (t) => {
   await page.locator("#told", { hasText: "caught up" }).waitFor();
 });
 
+test("several topics as one", async (t) => {
+  const archive = await Node.start(t);
+  await archive.osier("space", "new", "team");
+  for (const name of ["news", "talk"]) {
+    await archive.newTopic(name);
+    await archive.publish(name, lines(20));
+    await archive.osier("space", "add", "team", name);
+  }
+  const joiner = await Node.start(t);
+  const page = await open(t, browser);
+  await page.goto(joiner.link);
+  await joiner.osier("space", "join", await archive.ticket("team"));
+  const space = page.getByRole("region", { name: "Spaces" }).getByRole("listitem");
+  await space.filter({ hasText: "team" }).filter({ hasText: "2 of 2 topics" }).waitFor();
+  await space.locator(".badge", { hasText: "synced" }).waitFor();
+});
+
 test("a stream that breaks is taken up where it was", async (t) => {
   const node = await Node.start(t);
   await node.publish("lobby", lines(5, "before"));

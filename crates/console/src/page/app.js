@@ -93,10 +93,12 @@ async function lookOnce() {
   const begun = performance.now();
   try {
     const { topics } = await node.read("/v1/topics");
+    const { spaces } = await node.read("/v1/spaces");
     const { relay } = await node.read("/v1/relay");
     link("look", true);
     state.topics = topics;
     show();
+    view.spaces(spaces);
     view.relay(relay);
   } catch (error) {
     if (error instanceof node.Denied) showDoor("The node was started anew. Print another link.");

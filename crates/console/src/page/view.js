@@ -82,6 +82,21 @@ function topicLink(topic) {
   return make("li", {}, link);
 }
 
+/** Several topics as one: how many of them are synced. */
+export function spaces(all) {
+  at("spaces").hidden = all.length === 0;
+  keyed(at("spaces-list"), all, (it) => it.id,
+    () => make("li", {}, make("span", { class: "name" }), make("span", { class: "badge" }),
+      make("span", { class: "faint" })),
+    (child, space) => {
+      const [name, badge, facts] = child.children;
+      text(name, space.name);
+      showBadge(badge, word.spaceBadge(space));
+      const synced = space.topics.filter((it) => it.state === "synced").length;
+      text(facts, `${synced} of ${word.plural(space.topics.length, "topic")}`);
+    });
+}
+
 export function topic(it) {
   text(at("name"), it.name);
   showBadge(at("badge"), word.badge(it));

@@ -49,6 +49,17 @@ export function badge(topic) {
   return { kind: phase, text: phase };
 }
 
+/** The kind of a space's badge and its words. */
+export function spaceBadge({ verdict, topics }) {
+  const bad = topics.filter((it) => it.state === "degraded").length;
+  if (verdict === "synced" && bad) return { kind: "degraded", text: `settled, ${bad} degraded` };
+  return {
+    synced: { kind: "synced", text: "synced" },
+    control_degraded: { kind: "failed", text: "its list cannot be had" },
+    no_manifest: { kind: "offline", text: "no list yet" },
+  }[verdict] ?? { kind: "syncing", text: "syncing" };
+}
+
 /** Received and expected entries of the open sessions with trusted providers; null when none. */
 export function progress(topic) {
   const open = topic.providers.filter((it) => it.outcome === "streaming" && it.expected > 0);

@@ -21,7 +21,8 @@ pub(crate) struct Trusted {
     /// Lower is asked first; null when it is not trusted.
     pub(crate) rank: Option<u16>,
     pub(crate) role: Option<Role>,
-    /// Who says so: `owner`, or `own` for this node's own list.
+    /// Who says so: `owner`, `grant` for the owner's word on another, or `own` for this node's own
+    /// list.
     pub(crate) source: String,
 }
 

@@ -311,6 +311,29 @@ async fn messages_of_a_stream_are_described() {
     rig.stop().await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn messages_of_a_spaces_stream_are_described() {
+    let rig = with_lobby().await;
+    rig.post("/v1/spaces", "application/json", b"{\"name\": \"team\"}");
+    let listed = send(
+        &rig,
+        "put",
+        "/v1/spaces/team/topics/lobby",
+        Some("{}"),
+        true,
+    );
+    assert_eq!(listed.0, 200, "{listed:?}");
+    let description = Description::of(&rig);
+    let responses = &description.operation("get", "/v1/spaces/{s}/events")["responses"];
+    let schema = &responses["200"]["content"]["text/event-stream"]["schema"];
+    let [(_, first)] = &rig.messages("/v1/spaces/team/events", None, 1)[..] else {
+        panic!("one message was asked for");
+    };
+    assert_eq!(first["type"], "state", "{first}");
+    description.validate("a message of a space", schema, first);
+    rig.stop().await;
+}
+
 /// Programs that are made from the description call each operation by its name.
 #[tokio::test(flavor = "multi_thread")]
 async fn every_operation_has_a_name_of_its_own() {
