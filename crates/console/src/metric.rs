@@ -165,11 +165,13 @@ fn register(registry: &mut Registry, name: &str, help: &str, value: u64) {
 
 fn register_relay(registry: &mut Registry, relay: &RelayNumbers) {
     let now = [
-        ("relay_connections", "Clients", relay.connections),
+        ("relay_connections", "Clients", Some(relay.connections)),
         ("relay_subscriptions", "Subscriptions", relay.subscriptions),
     ];
     for (name, help, value) in now {
-        register(registry, name, help, value);
+        if let Some(value) = value {
+            register(registry, name, help, value);
+        }
     }
     let since_start = [
         ("relay_events_in", "Events stored", relay.events_in_total),
@@ -177,9 +179,11 @@ fn register_relay(registry: &mut Registry, relay: &RelayNumbers) {
         ("relay_refused", "Refusals", relay.refused_total),
     ];
     for (name, help, value) in since_start {
-        let counter = Counter::<u64>::default();
-        counter.inc_by(value);
-        registry.register(name, help, counter);
+        if let Some(value) = value {
+            let counter = Counter::<u64>::default();
+            counter.inc_by(value);
+            registry.register(name, help, counter);
+        }
     }
 }
 
@@ -195,7 +199,7 @@ mod tests {
         metrics.answered(404);
         let relay = RelayNumbers {
             connections: 3,
-            events_in_total: 9,
+            events_in_total: Some(9),
             ..RelayNumbers::default()
         };
         let page = metrics.render(&Look {
@@ -217,5 +221,9 @@ mod tests {
             );
         }
         assert!(page.contains("osier_build_info{version="), "{page}");
+        assert!(
+            !page.contains("osier_relay_refused"),
+            "not counted, so not told: {page}"
+        );
     }
 }

@@ -273,15 +273,21 @@ export function relay(numbers) {
   if (!numbers) return;
   const now = performance.now();
   const seconds = before ? (now - before.now) / 1000 : 0;
-  const rate = (name) =>
-    seconds > 0 ? `${((numbers[name] - before.numbers[name]) / seconds).toFixed(1)}/s` : "-";
-  facts(at("relay-facts"), [
+  const total = (name) => (numbers[name] === null ? null : word.count(numbers[name]));
+  const rate = (name) => {
+    if (numbers[name] === null) return null;
+    const more = numbers[name] - (before?.numbers[name] ?? 0);
+    return seconds > 0 ? `${(more / seconds).toFixed(1)}/s` : "-";
+  };
+  const all = [
     ["address", numbers.url],
-    ["connections", word.count(numbers.connections)],
-    ["subscriptions", word.count(numbers.subscriptions)],
+    ["connections", total("connections")],
+    ["subscriptions", total("subscriptions")],
     ["events in", rate("events_in_total")],
     ["events out", rate("events_out_total")],
-    ["refused", word.count(numbers.refused_total)],
-  ]);
+    ["refused", total("refused_total")],
+  ];
+  // What the relay does not count is not shown as nothing.
+  facts(at("relay-facts"), all.filter(([, value]) => value !== null));
   before = { now, numbers };
 }

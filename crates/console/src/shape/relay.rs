@@ -3,7 +3,8 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// What a relay is doing. The relay tells; the API passes on.
+/// What a relay is doing. The relay tells; the API passes on. What it does not count is none, and is
+/// shown nowhere: a figure of 0 says that nothing happened.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, ToSchema)]
 pub struct RelayNumbers {
     /// Where clients connect, such as `ws://127.0.0.1:7777`.
@@ -11,13 +12,13 @@ pub struct RelayNumbers {
     /// Clients connected now.
     pub connections: u64,
     /// Subscriptions open now.
-    pub subscriptions: u64,
+    pub subscriptions: Option<u64>,
     /// Events stored since the start.
-    pub events_in_total: u64,
+    pub events_in_total: Option<u64>,
     /// Events sent to clients since the start.
-    pub events_out_total: u64,
+    pub events_out_total: Option<u64>,
     /// Events and requests refused since the start.
-    pub refused_total: u64,
+    pub refused_total: Option<u64>,
 }
 
 /// The relay, if one runs.
