@@ -54,8 +54,8 @@ pub const UNAUTHENTIC_MAX: usize = 1024;
 /// Bytes of the same, so that large bodies cannot fill memory. Over it: as above.
 pub const UNAUTHENTIC_BYTES_MAX: usize = 8 * 1024 * 1024;
 
-/// Parts that the first range frame splits a set into: 144 cost some 3 KiB, and leave 20 places that
-/// differ mostly alone in their parts. Smaller sets are split into fewer.
+/// Parts that the first range frame splits a set into: 144 cost some 3 KiB, and leave 20 places
+/// that differ mostly alone in their parts. Smaller sets are split into fewer.
 pub const RANGE_BUCKETS: u32 = 144;
 
 /// Heads are worth their bytes when they fit this many, whatever the difference (two round trips

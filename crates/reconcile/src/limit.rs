@@ -35,8 +35,8 @@ impl Split {
         list_below: LIST_BELOW,
     };
 
-    /// What an initiator with few places that differ sends least with: a list of its own is answered
-    /// with another, so it lists next to nothing.
+    /// What an initiator with few places that differ sends least with: a list of its own is
+    /// answered with another, so it lists next to nothing.
     pub const FRUGAL_INITIATOR: Self = Self {
         parts: 8,
         list_below: 4,

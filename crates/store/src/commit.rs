@@ -245,9 +245,9 @@ impl<'b> Work<'b> {
         Ok(())
     }
 
-    /// Of an author who has gone on, a ring takes no earlier entry for a tip once it has dropped some:
-    /// what it has not seen in between lies below its floor and will not come. One that stands
-    /// below the floor itself is not kept.
+    /// Of an author who has gone on, a ring takes no earlier entry for a tip once it has dropped
+    /// some: what it has not seen in between lies below its floor and will not come. One that
+    /// stands below the floor itself is not kept.
     fn pass_low_tips(&mut self, tables: &mut Tables<'_>) -> Result<(), Cause> {
         let Some(floor) = self.point.floor else {
             return Ok(());

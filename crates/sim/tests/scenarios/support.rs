@@ -1,0 +1,99 @@
+//! Worlds, and what a story waits for and looks at.
+
+use osier_core::Coverage;
+use osier_engine::{SyncEvent, TopicPhase};
+use osier_proto::Mode;
+use osier_sim::{Knobs, MS, NodeSpec, TraceMode, World};
+
+/// A world with these nodes, one topic owned by node 0, nothing started.
+pub(crate) fn world(specs: Vec<NodeSpec>) -> World {
+    tuned(specs, |_| {})
+}
+
+pub(crate) fn tuned(specs: Vec<NodeSpec>, tune: impl FnOnce(&mut Knobs)) -> World {
+    let mut knobs = Knobs::calm();
+    tune(&mut knobs);
+    let mode = match std::env::var_os("OSIER_SIM_TRACE") {
+        Some(_) => TraceMode::Print,
+        None => TraceMode::Off,
+    };
+    let mut world = World::new(7, knobs, mode);
+    for spec in specs {
+        world.add_node(spec);
+    }
+    world.add_topic(&[0]);
+    world
+}
+
+pub(crate) fn start_all(world: &mut World) {
+    for node in 0..world.node_count() {
+        world.start(node);
+    }
+}
+
+pub(crate) fn no_violation(world: &World) {
+    if let Some(violation) = world.violation() {
+        panic!("{violation}");
+    }
+}
+
+pub(crate) fn phase(world: &World, node: usize) -> Option<TopicPhase> {
+    world.state(node, 0).map(|state| state.phase)
+}
+
+pub(crate) fn entries(world: &World, node: usize) -> u64 {
+    world.state(node, 0).map_or(0, |state| state.entries)
+}
+
+/// Lets time pass until a node is synced with so many entries.
+pub(crate) fn reaches(world: &mut World, node: usize, count: u64, within: u64) {
+    let reached = world.run_while(within, |world| {
+        entries(world, node) < count || phase(world, node) != Some(TopicPhase::Synced)
+    });
+    no_violation(world);
+    let told: Vec<String> = world
+        .told(node, 0)
+        .iter()
+        .map(|(at, e)| format!("{} {e:?}", at / MS))
+        .collect();
+    assert!(
+        reached,
+        "n{node} has {} of {count} entries, {:?}:\n{}",
+        entries(world, node),
+        phase(world, node),
+        told.join("\n")
+    );
+}
+
+pub(crate) fn coverages(world: &World, node: usize) -> Vec<Coverage> {
+    let told = world.told(node, 0);
+    let synced = told.into_iter().filter_map(|(_, event)| match event {
+        SyncEvent::HistorySynced(synced) => Some(synced.coverage),
+        _ => None,
+    });
+    synced.collect()
+}
+
+pub(crate) fn has_told(world: &World, node: usize, what: impl Fn(&SyncEvent) -> bool) -> bool {
+    world
+        .told(node, 0)
+        .into_iter()
+        .any(|(_, event)| what(event))
+}
+
+pub(crate) fn modes(world: &World, node: usize) -> Vec<(Mode, bool)> {
+    let told = world.told(node, 0);
+    let started = told.into_iter().filter_map(|(_, event)| match event {
+        SyncEvent::SyncStarted { mode, resumed, .. } => Some((*mode, *resumed)),
+        _ => None,
+    });
+    started.collect()
+}
+
+pub(crate) fn sessions_begun(world: &World, node: usize, after: u64) -> usize {
+    let told = world.told(node, 0);
+    let begun = told
+        .into_iter()
+        .filter(|(at, event)| *at >= after && matches!(event, SyncEvent::SyncStarted { .. }));
+    begun.count()
+}
