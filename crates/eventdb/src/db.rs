@@ -173,19 +173,6 @@ impl EventDb {
         self.lock_fresh().remove(&(topic, lsn))
     }
 
-    /// What is kept of places that are given out only now is of a transaction that was undone.
-    fn forget_undone(&self, topic: TopicId, first: Lsn) {
-        let last = (topic, Lsn::new(u64::MAX));
-        let mut fresh = self.lock_fresh();
-        let undone: Vec<_> = fresh
-            .range((topic, first)..=last)
-            .map(|(key, _)| *key)
-            .collect();
-        for key in undone {
-            fresh.remove(&key);
-        }
-    }
-
     fn lock_fresh(&self) -> MutexGuard<'_, BTreeMap<(TopicId, Lsn), FreshEvents>> {
         self.fresh.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -203,7 +190,6 @@ impl Projection for EventDb {
         if !meta::is_current(change.txn(), &self.state)? {
             return Ok(());
         }
-        self.forget_undone(change.topic(), *first);
         let named = entries.iter().map(|(lsn, entry)| (*lsn, &***entry));
         let arrivals = self.arrivals(change.number(), named);
         let topic = (change.topic(), change.number());

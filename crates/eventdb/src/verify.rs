@@ -126,8 +126,10 @@ mod tests {
         let unsigned = testing::draft(1, 1, &[], "unsigned").unsigned(&testing::pubkey(1));
         let vouched = testing::draft(1, 1, &[], "vouched").unsigned(&testing::pubkey(1));
         verifier.vouched.insert(&vouched);
+        // The same id, another signature.
         let mut changed = vouched.json().to_owned().into_bytes();
-        changed.insert(1, b' ');
+        let last = changed.len() - 3;
+        changed[last] = b'1';
         let items = vec![
             signed.to_bytes(),
             unsigned.to_bytes(),

@@ -84,6 +84,15 @@ fn an_event_goes_with_its_last_copy() {
     let mut left = vec![filler(2).id(), filler(1).id()];
     assert_eq!(bench.ids("{}", &viewer(&[]), 9), left);
     bench.check();
+    // The copy that is not read goes first.
+    let again = testing::note(1, 2, "twice again");
+    bench.commit_in(topic(), std::slice::from_ref(&again));
+    bench.commit_in(OTHER, std::slice::from_ref(&again));
+    bench.commit_in(OTHER, &[filler(3)]);
+    bench.store().prune(OTHER, 1_800_000_000_000).unwrap();
+    left = vec![filler(3).id(), again.id(), filler(1).id()];
+    assert_eq!(bench.ids("{}", &viewer(&[]), 9), left);
+    bench.check();
     assert!(bench.store().remove_topic(OTHER).unwrap());
     left.remove(0);
     assert_eq!(bench.ids("{}", &viewer(&[]), 9), left);
