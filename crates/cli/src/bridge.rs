@@ -62,6 +62,7 @@ fn settings(config: &Config, listen: SocketAddr) -> Settings {
         ..Identity::default()
     };
     let nostr = &mut settings.nostr;
+    nostr.hints = relay.eose_hints;
     nostr.finish_needs_sync = relay.finish_needs_sync;
     if !relay.gate_messages {
         nostr.gate = Gate::open();

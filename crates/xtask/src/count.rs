@@ -46,10 +46,11 @@ pub(crate) enum Runner {
     Nextest,
     /// `test result: ok. 3 passed; 0 failed; 0 ignored; ...`
     Libtest,
-    /// `# pass 3`, `# fail 0`, `# cancelled 0`: node's own runner, in its TAP form
-    Node,
     /// `3 passed, 0 failed`, alone on a line
     Plain,
+    /// Node's own runner: `# pass 3`, `# fail 0` and `# cancelled 0`, a line each; the mark before
+    /// the word depends on the reporter
+    Node,
 }
 
 impl Runner {
@@ -67,7 +68,12 @@ impl Runner {
                 Some(sum(parts.split("; ").take(2)))
             }
             Self::Node => {
-                let (word, number) = line.strip_prefix("# ")?.split_once(' ')?;
+                let mut words = line.split(' ');
+                let (Some("#" | "\u{2139}"), Some(word), Some(number), None) =
+                    (words.next(), words.next(), words.next(), words.next())
+                else {
+                    return None;
+                };
                 let number = number.parse().ok()?;
                 match word {
                     "pass" => Some(Count {
@@ -118,6 +124,23 @@ mod tests {
 
     fn count(passed: u64, failed: u64) -> Count {
         Count { passed, failed }
+    }
+
+    #[test]
+    fn node() {
+        let read = |line| Runner::Node.read(line);
+        assert_eq!(read("# pass 12"), Some(count(12, 0)));
+        assert_eq!(read("\u{2139} fail 1"), Some(count(0, 1)));
+        assert_eq!(read("\u{2139} cancelled 2"), Some(count(0, 2)));
+        for line in [
+            "# tests 3",
+            "pass 12",
+            "# pass twelve",
+            "# pass 1 2",
+            "3 passed, 0 failed",
+        ] {
+            assert_eq!(read(line), None, "{line}");
+        }
     }
 
     #[test]

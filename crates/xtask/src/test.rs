@@ -47,6 +47,8 @@ pub(crate) enum Suite {
     Browser,
     /// The simulator: fixed seeds, then seeds of this commit
     Sim,
+    /// Nostr clients that others wrote, against a running node
+    Interop,
 }
 
 impl fmt::Display for Suite {
@@ -203,6 +205,7 @@ fn steps(workspace: &Workspace, suite: Suite, nextest: bool) -> Result<Vec<Step>
             vec![fixed_seeds(root), fresh_seeds(root)?]
         }
         Suite::Sim => vec![fixed_seeds(root)],
+        Suite::Interop => interop(root),
     })
 }
 
@@ -241,6 +244,36 @@ fn build_osier(root: &Path) -> Step {
 /// They also run the example app.
 fn build_chat(root: &Path) -> Step {
     Step::prepare(Cmd::cargo("build --package osier --example chat", root))
+}
+
+/// Clients from npm and from PyPI, in the versions that their lists name; they are installed into
+/// folders that are not kept.
+fn interop(root: &Path) -> Vec<Step> {
+    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), Into::into);
+    let osier = target.join("debug/osier").display().to_string();
+    let prepares = |cmd| Step { cmd, runner: None };
+    let node = root.join("tests/interop/node");
+    let python = root.join("tests/interop/python");
+    let venv = target.join("interop-python");
+    let own = venv.join("bin/python").display().to_string();
+    let npm = |words: &str| Cmd::new("npm", &node).args(words.split(' '));
+    let pip = "-m pip install --quiet --disable-pip-version-check -r requirements.txt";
+    vec![
+        build_osier(root),
+        prepares(npm("ci --no-audit --no-fund")),
+        Step {
+            cmd: npm("test").env("OSIER_BIN", &osier),
+            runner: Some(Runner::Node),
+        },
+        prepares(Cmd::new("python3", root).args(["-m", "venv", &venv.display().to_string()])),
+        prepares(Cmd::new(&own, &python).args(pip.split(' '))),
+        Step {
+            cmd: Cmd::new(&own, &python)
+                .args(["run.py"])
+                .env("OSIER_BIN", &osier),
+            runner: Some(Runner::Plain),
+        },
+    ]
 }
 
 fn fixed_seeds(root: &Path) -> Step {

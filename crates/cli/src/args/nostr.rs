@@ -11,7 +11,7 @@ pub(crate) enum NostrCommand {
     Push(MirrorArgs),
     /// Both
     Sync(MirrorArgs),
-    /// Pull, then take in what the relay gets, until Ctrl-C; connects again when the connection ends
+    /// Pull, then take in what the relay gets, until Ctrl-C; connects again when it must
     Mirror(MirrorArgs),
     /// Ask relays how many events match, and add the answers up
     Count(CountArgs),

@@ -64,6 +64,7 @@ pub(crate) const KEYS: &[Key] = &[
     key("relay.pubkey", "OSIER_RELAY_PUBKEY", "\"\""),
     key("relay.contact", "OSIER_RELAY_CONTACT", "\"\""),
     key("relay.icon", "OSIER_RELAY_ICON", "\"\""),
+    key("relay.eose_hints", "OSIER_RELAY_EOSE_HINTS", "true"),
     key(
         "relay.finish_needs_sync",
         "OSIER_RELAY_FINISH_NEEDS_SYNC",

@@ -31,6 +31,8 @@ pub(crate) struct RelayConfig {
     pub(crate) contact: String,
     /// A link to a picture.
     pub(crate) icon: String,
+    /// Whether `EOSE` has a third element.
+    pub(crate) eose_hints: bool,
     /// Whether `finish` waits until every topic is complete.
     pub(crate) finish_needs_sync: bool,
     /// Whether direct messages are shown to those involved only.
@@ -70,6 +72,7 @@ impl RelayConfig {
             },
             contact: layers.text("relay.contact")?,
             icon: layers.text("relay.icon")?,
+            eose_hints: layers.flag("relay.eose_hints")?,
             finish_needs_sync: layers.flag("relay.finish_needs_sync")?,
             gate_messages: layers.flag("relay.gate_messages")?,
             count: layers.flag("relay.count")?,

@@ -175,7 +175,7 @@ impl Connection {
 
     /// Sends `EOSE`; returns what waited for it (`NOS-44`).
     fn eose(&mut self, generation: Generation, end: &ScanEnd, out: &mut Vec<Output>) -> Vec<Held> {
-        let needs_sync = self.settings.finish_needs_sync;
+        let (says_hints, needs_sync) = (self.settings.hints, self.settings.finish_needs_sync);
         let (
             Some(subscription),
             ScanEnd::Done {
@@ -191,13 +191,14 @@ impl Connection {
         let State::Reading { held, outlook } = &mut subscription.state else {
             return Vec::new();
         };
-        let hints = Hints::decide(ScanFacts {
+        let known = Hints::decide(ScanFacts {
             drained: *drained && !outlook.unread,
             more: *more,
             withheld: outlook.withheld,
             challenged: true,
             synced: *synced || !needs_sync,
         });
+        let hints = if says_hints { known } else { Hints::default() };
         let held = std::mem::take(held);
         subscription.state = State::Live { after: *commit };
         send(

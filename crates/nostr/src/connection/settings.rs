@@ -10,6 +10,10 @@ use crate::{
 /// Settings of a relay. Limits can be lowered here, never raised above those of
 /// [`crate::limit`] that bound memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "switches that do not depend on each other"
+)]
 pub struct Settings {
     /// Under which URLs clients know this relay.
     pub urls: RelayUrls,
@@ -21,6 +25,8 @@ pub struct Settings {
     pub hll_rule: HllRule,
     /// Whether `NEG-OPEN` is answered.
     pub negentropy: bool,
+    /// Whether `EOSE` has a third element (NIP-67). Some clients cannot read one.
+    pub hints: bool,
     /// Whether `finish` waits until every topic is complete (NIP-67).
     pub finish_needs_sync: bool,
     /// Leading zero bits that an event's id must have; 0 is none.
@@ -49,6 +55,7 @@ impl Default for Settings {
             counts: true,
             hll_rule: HllRule::default(),
             negentropy: true,
+            hints: true,
             finish_needs_sync: true,
             min_pow: 0,
             content_chars_max: limit::EVENT_JSON_BYTES_MAX,

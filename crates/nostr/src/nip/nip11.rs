@@ -72,10 +72,11 @@ pub struct TopicState {
 
 /// The NIPs that are switched on, each of which passes its own test (`NOS-91`).
 pub fn supported_nips(settings: &Settings) -> Vec<u16> {
-    let mut nips = vec![1, 9, 11, 40, 42, 62, 67, 70];
+    let mut nips = vec![1, 9, 11, 40, 42, 62, 70];
     let mut add = |on: bool, more: &[u16]| nips.extend(more.iter().copied().filter(|_| on));
     add(settings.min_pow > 0, &[13]);
     add(settings.gate.kinds().next().is_some(), &[4, 17, 59]);
+    add(settings.hints, &[67]);
     add(settings.counts, &[45]);
     add(settings.negentropy, &[77]);
     nips.sort_unstable();
