@@ -253,7 +253,7 @@ impl<'a> Writer<'a> {
         self.event_rows(come, go)?;
         self.facet_rows(come, go, &mut sketches)?;
         self.set_items(come, go)?;
-        sketches.write(&mut self.tables)?;
+        sketches.write(&mut self.tables, self.db.settings())?;
         for arrival in come {
             self.db.cache.insert(&arrival.event);
         }

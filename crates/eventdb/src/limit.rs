@@ -26,12 +26,15 @@ pub(crate) const PROBE_VALUES_MAX: usize = 8;
 /// Over it: the index of authors is walked instead.
 pub(crate) const ADDRESSES_MAX: usize = 8_192;
 
-/// Events that an expensive question has before a sketch is kept for it: counting them takes under
-/// a millisecond. Below it no row is spent.
-pub(crate) const SKETCH_EVENTS_MIN: u64 = 2_048;
+/// Events with one facet, or that answer one question, from which on their count is kept: counting
+/// fewer takes under a millisecond. Below it no row is spent. A default of [`crate::Settings`].
+pub const KEPT_EVENTS_MIN: u64 = 2_048;
 
-/// One new event in so many makes the index look whether its questions have become expensive.
-pub(crate) const SKETCH_LOOK_ONE_IN: u8 = 64;
+/// How often, about, it is looked whether a count is due before it is.
+pub(crate) const KEPT_LOOKS_MIN: u8 = 32;
+
+/// One new event in at most so many makes the index look.
+pub(crate) const KEPT_LOOK_ONE_IN_MAX: u64 = 64;
 
 /// A kept sketch is made again when this part of its events has gone since: 1 / 16 is less than
 /// the error of a sketch.

@@ -361,5 +361,5 @@ fn probe_one(inner: &Inner, facet: &Facet, window: Window) -> Result<u64, redb::
         return Ok(rows as u64);
     }
     let kept = sketch::kept(&inner.tables.sketch, None, facet)?;
-    Ok(kept.map_or(limit::SKETCH_EVENTS_MIN / 2, |row| row.count))
+    Ok(kept.map_or(limit::KEPT_EVENTS_MIN / 2, |row| row.count))
 }

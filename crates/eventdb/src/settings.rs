@@ -1,4 +1,4 @@
-//! What an operator may set. All but the last two decide what is in the index: it is built again
+//! What an operator may set. All but the last three decide what is in the index: it is built again
 //! when they change.
 
 use std::collections::BTreeSet;
@@ -31,6 +31,8 @@ pub struct Settings {
     pub compared: Vec<Filter>,
     /// Bytes of event text to keep in memory.
     pub cache_bytes: usize,
+    /// Events from which on a count is kept ([`limit::KEPT_EVENTS_MIN`]).
+    pub kept_events_min: u64,
     /// Events that are read for one count or one set of records, where rows do not tell.
     pub read_events_max: u64,
 }
@@ -44,6 +46,7 @@ impl Default for Settings {
             topics: None,
             compared: Vec::new(),
             cache_bytes: CACHE_BYTES_DEFAULT,
+            kept_events_min: limit::KEPT_EVENTS_MIN,
             read_events_max: limit::READ_EVENTS_MAX,
         }
     }

@@ -110,7 +110,9 @@ impl SketchChanges {
         event: &Event,
         facets: &[(Facet, FacetRow)],
     ) {
-        let look = event.id().as_bytes()[31].is_multiple_of(limit::SKETCH_LOOK_ONE_IN);
+        let one_in = settings.kept_events_min / u64::from(limit::KEPT_LOOKS_MIN);
+        let look = u64::from(event.id().as_bytes()[31])
+            .is_multiple_of(one_in.clamp(1, limit::KEPT_LOOK_ONE_IN_MAX));
         self.each(settings, event, facets, |change, part| {
             change.come.push(part);
             change.look |= look;
@@ -159,17 +161,20 @@ impl SketchChanges {
     }
 
     /// Writes them, once the facet rows are as they will be.
-    pub(crate) fn write(self, tables: &mut Tables<'_>) -> Result<(), redb::Error> {
+    pub(crate) fn write(
+        self,
+        tables: &mut Tables<'_>,
+        settings: &Settings,
+    ) -> Result<(), redb::Error> {
+        let events_min = settings.kept_events_min;
         for (key, change) in self.0 {
             let row = tables
                 .sketch
                 .get(&key)?
                 .map(|row| SketchRow::decode(row.value()));
             let row = match row {
-                Some(row) => change.apply(row),
-                None if change.look => After::Make {
-                    least: limit::SKETCH_EVENTS_MIN,
-                },
+                Some(row) => change.apply(row, events_min),
+                None if change.look => After::Make { least: events_min },
                 None => continue,
             };
             let row = match row {
@@ -201,7 +206,7 @@ enum After {
 }
 
 impl Change {
-    fn apply(&self, mut row: SketchRow) -> After {
+    fn apply(&self, mut row: SketchRow, events_min: u64) -> After {
         let registers = *row.sketch.registers();
         let top =
             |(register, rank): &&(u8, u8)| *rank > 0 && registers[usize::from(*register)] == *rank;
@@ -212,7 +217,7 @@ impl Change {
             row.sketch.raise(*register, *rank);
         }
         // Half of what makes a row, so that none comes and goes with each event.
-        let least = limit::SKETCH_EVENTS_MIN / 2;
+        let least = events_min / 2;
         if row.count < least {
             After::Nothing
         } else if row.lowered * limit::SKETCH_STALE_PART > row.count {
