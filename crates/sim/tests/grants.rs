@@ -119,7 +119,8 @@ fn a_revoked_archive_no_longer_counts() {
     assert!(standing.is_some_and(|provider| !provider.trusted));
 }
 
-/// A grant outlives the node's restart, and the ring that dropped the entry that said it (`ENT-34`).
+/// A grant outlives the node's restart, and the ring that dropped the entry that said it
+/// (`ENT-34`).
 #[test]
 fn a_ring_that_restarts_still_knows_the_grant() {
     let specs = vec![

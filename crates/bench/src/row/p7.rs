@@ -27,8 +27,8 @@ pub(super) fn run(sizes: &[u64], report: &mut Report) -> Result<()> {
         // A copy of the file while it is open is what a kill leaves behind.
         let crashed = folder.path().join("crashed.redb");
         std::fs::copy(&path, &crashed)?;
-        // What was committed before a kill is on disk; a fresh copy is not, and the first sync of an
-        // open would pay for it.
+        // What was committed before a kill is on disk; a fresh copy is not, and the first sync of
+        // an open would pay for it.
         std::fs::File::open(&crashed)?.sync_all()?;
         let begun = Instant::now();
         let store = Store::open(&crashed, StoreId::from_bytes([9; 16]))?;

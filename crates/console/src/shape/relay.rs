@@ -3,8 +3,8 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// What a relay is doing. The relay tells; the API passes on. What it does not count is none, and is
-/// shown nowhere: a figure of 0 says that nothing happened.
+/// What a relay is doing. The relay tells; the API passes on. What it does not count is none, and
+/// is shown nowhere: a figure of 0 says that nothing happened.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, ToSchema)]
 pub struct RelayNumbers {
     /// Where clients connect, such as `ws://127.0.0.1:7777`.
