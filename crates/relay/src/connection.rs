@@ -67,13 +67,13 @@ impl Connection {
         id: ConnectionId,
         challenge: &str,
         socket: Socket,
-    ) -> Self {
+    ) -> Box<Self> {
         let peer = Arc::new(Peer::new(id, relay.clock.millis()));
         relay.hub.enter(&peer);
         let mut out = Vec::new();
         let settings = Arc::clone(&relay.settings);
         let machine = Machine::open(id, settings, challenge, &mut out);
-        Self {
+        Box::new(Self {
             relay,
             peer,
             machine,
@@ -82,17 +82,19 @@ impl Connection {
             sessions: BTreeMap::new(),
             live: BTreeSet::new(),
             todo: out.into(),
-        }
+        })
     }
 
     /// Runs until either side ends it.
-    pub(crate) async fn run(mut self) {
+    ///
+    /// In a box, since tens of thousands of tasks hold one, and a future holds its arguments twice.
+    pub(crate) async fn run(mut self: Box<Self>) {
         let end = self.serve().await;
         self.handle(Input::Gone);
         self.carry_out();
         self.relay.hub.leave(self.peer.id);
         if let End::Close(code, sentence) = end {
-            self.socket.close(code, sentence).await;
+            Box::pin(self.socket.close(code, sentence)).await;
         }
     }
 
@@ -318,6 +320,8 @@ impl Connection {
                 Output::Stop { generation } => self.stop(generation),
             }
         }
+        // Most connections have nothing to do: what held it is given back.
+        self.todo = VecDeque::new();
     }
 
     fn read(&self, generation: Generation, work: Work) {

@@ -23,7 +23,6 @@ use crate::{
     connection::Connection,
     door::{Door, Full as NoRoom, Guest},
     limit,
-    relay::Relay,
     server::Front,
     socket::Socket,
 };
@@ -42,12 +41,12 @@ pub(crate) async fn serve(front: Arc<Front>, stream: TcpStream, ip: IpAddr) {
     };
     let served = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(limit::HANDSHAKE_WITHIN)
+        .header_read_timeout(front.handshake_within)
         .max_buf_size(limit::REQUEST_HEAD_BYTES_MAX)
         .serve_connection(TokioIo::new(stream), service_fn(answer))
         .with_upgrades();
     // The body of a request is never read, so this bounds the answer too.
-    match tokio::time::timeout(limit::HANDSHAKE_WITHIN, served).await {
+    match tokio::time::timeout(front.handshake_within, served).await {
         Ok(Ok(())) | Err(_) => {}
         Ok(Err(error)) => tracing::debug!(%error, %ip, "a request failed"),
     }
@@ -140,17 +139,18 @@ fn upgrade(front: &Arc<Front>, mut request: Request<Incoming>, ip: IpAddr) -> An
             );
         }
     };
-    let relay = Arc::clone(&front.relay);
+    let opened = Arc::clone(front);
     front.tasks.spawn(async move {
         match upgraded.await {
-            Ok(upgraded) => open(relay, upgraded, guest).await,
+            Ok(upgraded) => open(&opened, upgraded, guest).await,
             Err(error) => tracing::debug!(%error, %ip, "an upgrade failed"),
         }
     });
     switched.map(|()| Full::default())
 }
 
-async fn open(relay: Arc<Relay>, upgraded: Upgraded, guest: Guest) {
+/// Starts the connection's own task: a small one, that lives long.
+async fn open(front: &Front, upgraded: Upgraded, guest: Guest) {
     let Ok(parts) = upgraded.downcast::<TokioIo<TcpStream>>() else {
         tracing::error!("an upgraded connection is no TCP stream: this is a bug");
         return;
@@ -161,7 +161,11 @@ async fn open(relay: Arc<Relay>, upgraded: Upgraded, guest: Guest) {
     };
     let challenge = data_encoding::HEXLOWER.encode(&challenge);
     let socket = Socket::new(parts.io.into_inner(), parts.read_buf.to_vec()).await;
+    let relay = Arc::clone(&front.relay);
     let id = relay.next_connection();
-    Connection::open(relay, id, &challenge, socket).run().await;
-    drop(guest);
+    let connection = Connection::open(relay, id, &challenge, socket);
+    front.tasks.spawn(async move {
+        connection.run().await;
+        drop(guest);
+    });
 }

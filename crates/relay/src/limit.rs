@@ -18,9 +18,9 @@ pub const HANDSHAKE_WITHIN: Duration = Duration::from_secs(10);
 /// Bytes of a request's head. Over it: HTTP 431.
 pub const REQUEST_HEAD_BYTES_MAX: usize = 16 * 1024;
 
-/// Bytes read from a socket at once, and all that an idle connection holds for reading.
-/// A larger frame takes several reads.
-pub const READ_BYTES: usize = 4 * 1024;
+/// Bytes read from a socket at once, and all that an idle connection holds for reading: a few
+/// events a system call. A larger frame takes several reads.
+pub const READ_BYTES: usize = 2 * 1024;
 
 /// Bytes gathered for one write to a socket. Over it: they are written before more is taken.
 pub const WRITE_BYTES: usize = 64 * 1024;

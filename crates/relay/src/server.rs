@@ -62,6 +62,8 @@ pub(crate) struct Front {
     pub(crate) door: Arc<Door>,
     /// Connections.
     pub(crate) tasks: TaskTracker,
+    /// Time for a handshake.
+    pub(crate) handshake_within: Duration,
     identity: Identity,
     completion: Arc<Completion>,
 }
@@ -193,6 +195,7 @@ impl Attached {
             relay,
             door: Door::new(settings.connections_max, settings.connections_per_ip_max),
             tasks: TaskTracker::new(),
+            handshake_within: settings.handshake_within,
             identity: settings.identity.clone(),
             completion: shown,
         });

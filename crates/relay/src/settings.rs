@@ -28,6 +28,8 @@ pub struct Settings {
     pub connections_max: usize,
     /// Connections of one IP address that is not this machine.
     pub connections_per_ip_max: usize,
+    /// Time from the TCP connection to the whole request head.
+    pub handshake_within: Duration,
     /// Silence after which a client is asked for a sign of life.
     pub ping_after: Duration,
     /// Silence after which a client is gone.
@@ -53,6 +55,7 @@ impl Settings {
             },
             connections_max: limit::CONNECTIONS_MAX,
             connections_per_ip_max: limit::CONNECTIONS_PER_IP_MAX,
+            handshake_within: limit::HANDSHAKE_WITHIN,
             ping_after: limit::PING_AFTER,
             gone_after: limit::GONE_AFTER,
             look_every: limit::LOOK_EVERY,
