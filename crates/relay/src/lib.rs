@@ -19,6 +19,7 @@
 //! | `ingest` | published events: verified, judged, appended in batches |
 //! | `import` | events that come from files |
 //! | `scan` | stored events, counts, comparisons, a bounded turn at a time |
+//! | `purge` | expired events leave the index |
 //! | `topics`, `feed` | how complete the topics are; what has come into them |
 //! | `mirror` | this node as a client of other relays |
 //! | `workers` | threads with a queue |
@@ -41,6 +42,7 @@ mod ingest;
 pub mod limit;
 mod mirror;
 mod peer;
+mod purge;
 mod relay;
 mod scan;
 mod server;

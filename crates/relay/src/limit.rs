@@ -71,6 +71,10 @@ pub const STALLED_AFTER: Duration = Duration::from_mins(1);
 /// How often connections are looked at for silence: the precision of the three above.
 pub const LOOK_EVERY: Duration = Duration::from_secs(5);
 
+/// How often expired events are taken out of the index: until then they are hidden and cost counts
+/// their rows.
+pub const PURGE_EVERY: Duration = Duration::from_secs(10);
+
 /// Time for a client to read the reason why its connection is closed.
 pub const CLOSE_WITHIN: Duration = Duration::from_secs(2);
 

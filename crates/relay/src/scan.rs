@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use osier_eventdb::{Budget, EventDbError, EventIndex, Records, Scan, ScanChunk};
 use osier_nostr::{
-    Commit, CountAnswer, Filter, Generation, Page, Prefix, Reason, ScanEnd,
+    Commit, CountAnswer, Filter, Generation, Page, Reason, ScanEnd,
     nip::{
         nip17::Viewer,
         nip77::{NegEnd, NegSession},
@@ -230,11 +230,11 @@ fn failed_scan(generation: Generation, error: &EventDbError) -> Mail {
     }))
 }
 
-/// Our own trouble: for our log, and no more than that for the client.
+/// What the client is told. Our own trouble goes to our log, and no more than that to the client;
+/// a question that is too much to answer is the client's.
 pub(crate) fn trouble(error: &EventDbError) -> Reason {
-    tracing::error!(%error, "the event index cannot be read");
-    Reason::new(
-        Prefix::Error,
-        "the relay cannot read its disk now; try again",
-    )
+    if !error.is_too_much() {
+        tracing::error!(%error, "the event index cannot be read");
+    }
+    error.reason()
 }

@@ -23,6 +23,7 @@ use crate::{
     limit,
     mirror::Mirror,
     peer::{Farewell, Mail},
+    purge,
     relay::{Relay, cores},
     settings::Settings,
     topics::{Completion, Feed, Followed},
@@ -182,6 +183,7 @@ impl Attached {
         let shown = Arc::clone(&completion);
         let relay = Relay::start(clock, nostr, hub, index.clone(), completion);
         let relay = Arc::new(relay.map_err(RelayError::Thread)?);
+        let purging = purge::run(index.clone(), clock);
         let appender = Appender {
             waiting: relay.ingest.waiting(),
             index,
@@ -204,6 +206,7 @@ impl Attached {
         tasks.spawn(accept(listener, Arc::clone(&front), stop.clone()));
         tasks.spawn(followed.run());
         tasks.spawn(appender.run());
+        tasks.spawn(purging);
         tasks.spawn(look(Arc::clone(&front), settings));
         Ok(Server {
             address,
