@@ -173,14 +173,10 @@ impl SpaceWatch {
     fn tell(&mut self, state: &SpaceState) -> SpaceEvent {
         let before = self.told.replace(state.clone());
         let before = before.map_or(SpaceVerdict::ControlPending, |state| state.verdict);
-        let shown = SpaceEvent::State(state.clone());
-        match space_change(&before, &state.verdict) {
-            Some(change) => {
-                self.waiting = Some(change.into());
-                shown
-            }
-            None => shown,
+        if let Some(change) = space_change(&before, &state.verdict) {
+            self.waiting = Some(change.into());
         }
+        SpaceEvent::State(state)
     }
 
     async fn take(&mut self, change: Change) -> Result<()> {
