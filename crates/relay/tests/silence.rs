@@ -23,16 +23,18 @@ struct Running {
 
 impl Running {
     async fn start(set: impl FnOnce(&mut Settings)) -> Self {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = tempfile::tempdir().expect("a folder");
         let mut settings = Settings::new(([127, 0, 0, 1], 0).into());
         set(&mut settings);
         let bridge = Bridge::new(settings);
         let builder = Osier::builder().data_dir(dir.path().join("data"));
         let osier = builder.projection(bridge.projection()).open().await;
-        let osier = osier.unwrap();
-        let topic = osier.create_topic("lobby").await.unwrap();
-        let attached = bridge.attach(&osier, &mut |_, _| {}).unwrap();
-        let server = attached.serve(topic).await.unwrap();
+        let osier = osier.expect("a node");
+        let topic = osier.create_topic("lobby").await;
+        let topic = topic.expect("a topic");
+        let attached = bridge.attach(&osier, &mut |_, _| {});
+        let attached = attached.expect("an index");
+        let server = attached.serve(topic).await.expect("a free port");
         Self {
             osier,
             server,

@@ -246,7 +246,7 @@ fn build_chat(root: &Path) -> Step {
     Step::prepare(Cmd::cargo("build --package osier --example chat", root))
 }
 
-/// Clients from npm and from Python, in the versions that their lists name; they are installed into
+/// Clients from npm and from `PyPI`, in the versions that their lists name; they are installed into
 /// folders that are not kept.
 fn interop(root: &Path) -> Vec<Step> {
     let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), Into::into);
