@@ -236,14 +236,15 @@ fn tests(packages: &str, root: &Path, nextest: bool) -> Step {
     }
 }
 
-/// The end-to-end tests start the real binary, which cargo does not build for them.
+/// The end-to-end tests start the real binary, which cargo does not build for them. With the
+/// features of the whole workspace, as the other tests were: else all below is built twice.
 fn build_osier(root: &Path) -> Step {
-    Step::prepare(Cmd::cargo("build --package osier-cli --bin osier", root))
+    Step::prepare(Cmd::cargo("build --workspace --bin osier", root))
 }
 
 /// They also run the example app.
 fn build_chat(root: &Path) -> Step {
-    Step::prepare(Cmd::cargo("build --package osier --example chat", root))
+    Step::prepare(Cmd::cargo("build --workspace --example chat", root))
 }
 
 /// Clients from npm and from `PyPI`, in the versions that their lists name; they are installed into
