@@ -176,7 +176,7 @@ impl SpaceWatch {
         if let Some(change) = space_change(&before, &state.verdict) {
             self.waiting = Some(change.into());
         }
-        SpaceEvent::State(state)
+        SpaceEvent::State(state.clone())
     }
 
     async fn take(&mut self, change: Change) -> Result<()> {
