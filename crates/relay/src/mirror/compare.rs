@@ -26,7 +26,11 @@ impl Mirror {
     ) -> Result<Result<Difference, String>, MirrorError> {
         let now = self.clock.now().wall;
         let view = self.index.view()?;
-        let records = view.records(filter, viewer, now, u64::MAX)?;
+        let records = match view.records(filter, viewer, now, u64::MAX) {
+            Ok(records) => records,
+            Err(error) if error.is_too_much() => return Ok(Err(error.to_string())),
+            Err(error) => return Err(error.into()),
+        };
         let (mut own, frame) = match NegAsking::open(&records) {
             Ok(opened) => opened,
             Err(why) => return Ok(Err(why)),
