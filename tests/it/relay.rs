@@ -417,3 +417,40 @@ fn a_pipeline_of_events_is_answered_one_by_one() {
     assert_eq!(page.ids.len() as u64, limit::PAGE_EVENTS_MAX);
     assert_eq!(page.hints, json!(["more"]));
 }
+
+/// case NR-30: who reads late misses nothing: 3,000 events wait, or the subscription says it ends.
+#[test]
+fn case_nr_30_a_late_reader_misses_nothing() {
+    let node = Node::start();
+    let mut late = Client::connect(&node);
+    late.req("s", &[json!({ "kinds": [1] })]);
+    let mut writer = Client::connect(&node);
+    let events: Vec<Event> = (0..3_000)
+        .map(|n| {
+            testing::note(
+                u8::try_from(n % 5).unwrap(),
+                n,
+                "for one who does not read yet",
+            )
+        })
+        .collect();
+    for piece in events.chunks(500) {
+        for event in piece {
+            writer.text(&format!("[\"EVENT\",{}]", event.json()));
+        }
+        for event in piece {
+            assert_eq!(writer.expect("OK", &event.id().to_string())[2], true);
+        }
+    }
+    // Only now it reads.
+    let mut seen: Vec<String> = (0..events.len())
+        .map(|_| {
+            late.expect("EVENT", "s")[2]["id"]
+                .as_str()
+                .unwrap()
+                .to_owned()
+        })
+        .collect();
+    seen.sort_unstable();
+    assert_eq!(seen, sorted(ids(&events)));
+}
