@@ -77,6 +77,7 @@ pub struct ProviderSession {
     config: ProviderConfig,
     request: RequestId,
     theirs: Summary,
+    client_role: Role,
     view: Box<dyn View>,
     ours: Summary,
     window: Option<Window>,
@@ -154,6 +155,7 @@ impl ProviderSession {
         let mut session = Self {
             request: hello.request,
             theirs: hello.summary,
+            client_role: hello.role,
             ours,
             window: chosen.window,
             mode: chosen.plan.mode(),
@@ -217,6 +219,12 @@ impl ProviderSession {
     /// Entries sent so far.
     pub fn sent(&self) -> u64 {
         self.sent.count()
+    }
+
+    /// Whether either side keeps a ring, or is becoming one while the session lasts.
+    fn is_with_ring(&self) -> bool {
+        let ring = Role::Replay;
+        self.window.is_some() || self.config.role == ring || self.client_role == ring
     }
 
     fn send(&mut self, message: Message, now: Instant) {
@@ -350,7 +358,7 @@ impl ProviderSession {
             return;
         }
         self.release_range(now);
-        if let Err(fault) = self.uploads.check(self.window.is_some()) {
+        if let Err(fault) = self.uploads.check(self.is_with_ring()) {
             return self.end_by(fault, now);
         }
         let Some(received) = self.received else {

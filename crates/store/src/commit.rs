@@ -245,9 +245,9 @@ impl<'b> Work<'b> {
         Ok(())
     }
 
-    /// Of an author who has gone on, a ring takes no earlier entry for a tip once it has dropped
-    /// some: what it has not seen in between lies below its floor and will not come. One that
-    /// stands below the floor itself is not kept.
+    /// Of an author who has gone on, a ring takes no earlier entry for a tip: what it has not seen
+    /// in between lies below its floor and will not come, or comes and names it. One that stands
+    /// below the floor itself is not kept.
     fn pass_low_tips(&mut self, tables: &mut Tables<'_>) -> Result<(), Cause> {
         let Some(floor) = self.point.floor else {
             return Ok(());
@@ -265,9 +265,6 @@ impl<'b> Work<'b> {
                     Some(at) => key::place(&self.entries[at].order_key()),
                     None => place_of(tables, self.no, &hash)?,
                 };
-                if place >= floor && author.row.dropped_seq == 0 {
-                    continue;
-                }
                 author.remove_tip(self.no, &mut tables.tip, &hash, Some(seq))?;
                 match came {
                     Some(at) if place < floor => drop(refused.insert(at)),

@@ -146,7 +146,7 @@ fn prune_step(writing: &mut Writing<'_>, topic: TopicId, now_ms: u64) -> Result<
         &index,
         &sweep.places,
     )?;
-    for author in authors.values_mut().filter(|a| a.row.dropped_seq > 0) {
+    for author in authors.values_mut() {
         for (seq, hash) in author.earlier_tips() {
             author.remove_tip(no, &mut tables.tip, &hash, Some(seq))?;
         }

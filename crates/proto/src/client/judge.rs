@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 pub use evidence::Evidence;
 use evidence::{Closed, Counted, Covered};
-use osier_core::{Duration, EntryHash, Head, Instant, Seq, Signed, SignedEntry};
+use osier_core::{Coverage, Duration, EntryHash, Head, Instant, Role, Seq, Signed, SignedEntry};
 
 use super::{ClientSession, Granted, State};
 use crate::{
@@ -220,9 +220,15 @@ impl ClientSession {
         }
         if granted.intake.has_waiting() {
             // All has come and is stored, so nothing can vouch for them any more. A ring may have
-            // dropped the successor that did, and a window may not show it.
-            let whole = granted.compared().is_none();
-            if whole && granted.ack.summary.coverage.is_complete() {
+            // dropped the successor that did, here or there, and a window may not show it.
+            let sides = [
+                (self.config.role, self.ours.coverage),
+                (granted.ack.role, granted.ack.summary.coverage),
+            ];
+            let keeps_all = |(role, coverage): &(Role, Coverage)| {
+                *role != Role::Replay && coverage.is_complete()
+            };
+            if sides.iter().all(keeps_all) {
                 return Err(Rule::Unauthentic.into());
             }
             return Ok(Count::Wrong(CutReason::Unauthentic));

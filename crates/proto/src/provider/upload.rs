@@ -149,12 +149,12 @@ impl Uploads {
         self.intake.durable(batch, source)
     }
 
-    /// Once all has come and is durable, nothing may be left that nobody signed. In a window it
-    /// may: a ring can hold an entry whose successor, which vouches for it, it has dropped. Such an
-    /// entry is not stored, and nobody is blamed.
-    pub(super) fn check(&self, in_window: bool) -> Result<(), Fault> {
+    /// Once all has come and is durable, nothing may be left that nobody signed. Where a ring takes
+    /// part it may: it can hold an entry whose successor, which vouches for it, it has dropped.
+    /// Such an entry is not stored, and nobody is blamed.
+    pub(super) fn check(&self, with_ring: bool) -> Result<(), Fault> {
         let unsigned = self.ended && self.intake.is_settled() && self.intake.has_waiting();
-        if unsigned && !in_window && !self.intake.has_forgotten() {
+        if unsigned && !with_ring && !self.intake.has_forgotten() {
             return Err(Rule::Unauthentic.into());
         }
         Ok(())

@@ -22,7 +22,7 @@ struct Chain {
     /// Entries that none of the author names as `prev`.
     unnamed: BTreeSet<(Seq, EntryHash)>,
     forked: bool,
-    /// All entries; only of an author of whom some were dropped: a ring is small.
+    /// All entries; only in a ring, which is small.
     all: BTreeSet<(Seq, EntryHash)>,
 }
 
@@ -67,11 +67,9 @@ impl Checking<'_> {
                 &chain.forked,
             );
         } else {
-            // Once an entry of the author was dropped, what it named is no tip; a fork is
-            // remembered.
-            if row.dropped_seq == 0 {
-                self.expect(&format!("tips of {who}"), &tips, &chain.unnamed);
-            } else if !tips.is_subset(&chain.all) {
+            // What an entry that was dropped has named is no tip, nor was an earlier one of an
+            // author who had not forked by then; a fork is remembered.
+            if !tips.is_subset(&chain.all) {
                 self.find(DERIVED, format!("{who} has a tip that is not held"));
             }
             if chain.forked && row.fork.is_none() {
@@ -107,7 +105,7 @@ impl Checking<'_> {
             let entry = entry.ok_or(Cause::damaged("a log row that the chain names"))?;
             let (header, hash) = log::decode_head(entry.value())?;
             chain.entries += 1;
-            if row.dropped_seq > 0 {
+            if self.point.floor.is_some() {
                 chain.all.insert((header.seq(), hash));
             }
             chain.forked |= last == Some(header.seq());
