@@ -24,8 +24,8 @@ use crate::{
 /// Seeds that every run simulates: the same ones each time, so that a change can be compared.
 const SIM_FIXED_SEEDS: u32 = 2_000;
 
-/// Set, the simulator also runs seeds that no run has tried before. Not by default while one in a
-/// thousand of them still ends in a violation that `docs/testing.md` names.
+/// Set, the simulator also runs seeds that no run has tried before. Not by default until some
+/// thousands of them in a row have been without a violation: see `docs/testing.md`.
 const SIM_FRESH: &str = "OSIER_SIM_FRESH";
 
 /// How long the simulator looks for trouble with seeds that no run has tried before.
