@@ -300,8 +300,9 @@ impl ClientSession {
         if missing.is_empty() {
             let (now, covers) = (view.summary(), &parked.marker.covers);
             // Sums can be forged by an author who mines for it; tips cannot. A ring remembers links
-            // of entries that it has dropped, so who holds just what it holds may see more tips.
-            let whole = covers.coverage.is_complete();
+            // of entries that it has dropped, so who holds just what it holds may see more tips,
+            // whichever of the two it is.
+            let whole = covers.coverage.is_complete() && now.coverage.is_complete();
             if whole && now.set == covers.set && now.state != covers.state {
                 return Ok(Judgement::Cut(CutReason::Set));
             }
