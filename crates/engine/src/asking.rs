@@ -40,17 +40,18 @@ impl Engine {
         peer.asking = Some(key);
         peer.retry_at = None;
         peer.shown = SessionShown::default();
+        let since = *peer.unanswered.get_or_insert(now.at);
         if !audit {
             peer.outcome = Outcome::Streaming {
-                since: now.at,
-                last_progress: now.at,
+                since,
+                last_progress: since,
                 phase: Phase::Hello,
             };
         }
         let addresses = peer.addresses.clone();
         self.schedule.cancel(Timer::Retry(id, provider));
         self.schedule
-            .set(Timer::Silence(key), silent_at(now.at, now.at));
+            .set(Timer::Silence(key), silent_at(since, since));
         self.sessions.asking.insert(
             key,
             Asking {
@@ -180,6 +181,7 @@ impl Engine {
             }
             let peer = topic.peer_mut(provider, now.at);
             let (up, apart) = (peer.link != Link::Up, !peer.neighbor);
+            peer.unanswered = None;
             peer.link = Link::Up;
             peer.role_said = role;
             peer.heard = now.at;
@@ -299,7 +301,9 @@ impl Engine {
             Phase::Sending
         };
         if let Some(topic) = self.topics.get_mut(&id) {
-            topic.peer_mut(provider, now.at).outcome = Outcome::Silent { phase };
+            let peer = topic.peer_mut(provider, now.at);
+            peer.unanswered = None;
+            peer.outcome = Outcome::Silent { phase };
         }
         self.degraded(id, provider, session, DegradedReason::Timeout);
         self.reconsider(id, now);
@@ -353,6 +357,9 @@ impl Engine {
             "a peer's session is the one in the table"
         );
         peer.asking = None;
+        if !matches!(meaning, Meaning::Again { .. }) {
+            peer.unanswered = None;
+        }
         let is_news = !matches!(peer.outcome, Outcome::Lost | Outcome::Silent { .. });
         if let Meaning::Drained(evidence) = &meaning
             && evidence.state() == mine

@@ -152,7 +152,8 @@ fn refused(reason: RefuseReason, retry_after_ms: u64) -> Meaning {
     let (kind, words) = match reason {
         RefuseReason::Superseded => {
             return Meaning::Again {
-                after_ms: retry_after_ms.max(limit::SUPERSEDED_RETRY_MS),
+                after_ms: retry_after_ms
+                    .clamp(limit::SUPERSEDED_RETRY_MS, limit::SUPERSEDED_RETRY_MAX_MS),
             };
         }
         RefuseReason::UnknownTopic => (Refused::UnknownTopic, "it does not hold the topic"),

@@ -69,3 +69,10 @@ pub const STRANGER_ASKS_FIRST_MS: u64 = 2_000;
 /// When to ask again for a session that gave way to the other side's, in milliseconds: long enough
 /// for a near-equal one to end.
 pub const SUPERSEDED_RETRY_MS: u64 = 500;
+
+/// The longest such wait that is granted, in milliseconds: nothing is told while a session gives
+/// way, so a provider must not name the time. A longer one is taken for this.
+pub const SUPERSEDED_RETRY_MAX_MS: u64 = 2_000;
+
+const _: () = assert!(SUPERSEDED_RETRY_MS <= SUPERSEDED_RETRY_MAX_MS);
+const _: () = assert!(SUPERSEDED_RETRY_MAX_MS < NO_PROVIDER_AFTER_MS);

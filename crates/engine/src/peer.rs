@@ -33,6 +33,9 @@ pub(crate) struct Peer {
     pub(crate) neighbor: bool,
     pub(crate) link: Link,
     pub(crate) outcome: Outcome<Drained>,
+    /// Since when it is asked without an answer: sessions that give way to its own and are opened
+    /// again do not put off its deadline (`POL-17`).
+    pub(crate) unanswered: Option<Instant>,
     /// The session that this node has open with it as client.
     pub(crate) asking: Option<SessionKey>,
     pub(crate) shown: SessionShown,
@@ -58,6 +61,7 @@ impl Peer {
             neighbor: false,
             link: Link::Untried,
             outcome: Outcome::Unasked,
+            unanswered: None,
             asking: None,
             shown: SessionShown::default(),
             role_said: Role::Peer,

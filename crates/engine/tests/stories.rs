@@ -383,6 +383,39 @@ fn case_ir_02_a_lag_opens_a_session() {
     );
 }
 
+/// `POL-17`: a provider that lets every session give way to one of its own, which never comes, is
+/// told of at its deadline all the same.
+#[test]
+fn giving_way_for_ever_is_silence() {
+    let mut desk = Desk::open(2, 0, Role::Peer);
+    let timed_out = |event: &SyncEvent| {
+        let timeout = DegradedReason::Timeout;
+        matches!(event, SyncEvent::HistorySyncDegraded { reason, .. } if *reason == timeout)
+    };
+    for _ in 0..30 {
+        let outputs: Vec<_> = desk.outputs.drain(..).collect();
+        for output in outputs {
+            match output {
+                Output::OpenSession(open) => desk.give(Input::Session {
+                    key: open.key,
+                    event: SessionEvent::ClientEnded(osier_proto::ClientEnd::Refused {
+                        reason: osier_proto::RefuseReason::Superseded,
+                        retry_after_ms: 600_000,
+                    }),
+                }),
+                Output::Emit { event, .. } if timed_out(&event) => {
+                    let told = desk.now.since(Instant::START);
+                    assert!(told >= Duration::from_secs(5), "{told:?}");
+                    return;
+                }
+                _ => {}
+            }
+        }
+        desk.pass(300);
+    }
+    panic!("nothing was told in 9 s");
+}
+
 #[test]
 fn a_rewind_of_the_clock_is_our_own_bug() {
     let mut desk = Desk::open(1, 1, Role::Archive);

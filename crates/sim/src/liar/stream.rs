@@ -51,14 +51,8 @@ impl Telling {
         let Message::Entries(batch) = message else {
             return vec![Said::Message(message)];
         };
-        let last = batch.entries.len();
         let one = |(at, entry): (usize, WireEntry)| {
-            let token = if at + 1 == last {
-                batch.token.clone()
-            } else {
-                None
-            };
-            let entries = vec![entry];
+            let (entries, token) = (vec![entry], batch.token.clone());
             let message = Message::Entries(Entries { entries, token });
             Said::Later(message, (at as u64 + 1) * 400 * MS)
         };
