@@ -10,4 +10,5 @@ mod relay_mirror;
 mod relay_swarm;
 mod replay;
 mod shared_history;
+mod space;
 mod support;

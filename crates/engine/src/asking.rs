@@ -389,12 +389,17 @@ impl Engine {
             peer.link = Link::Down;
         }
         // What has come to light since the session began, its snapshot may not have held.
-        if stale && matches!(outcome, Outcome::Drained(_)) {
+        let overtaken = stale && matches!(outcome, Outcome::Drained(_));
+        if overtaken {
             peer.outcome = Outcome::Unasked;
         } else if !stands {
             peer.outcome = outcome;
         }
-        let outcome = outcome_word(peer);
+        let outcome = match peer.outcome {
+            Outcome::Unasked if overtaken => "overtaken",
+            Outcome::Unasked => "superseded",
+            _ => outcome_word(peer),
+        };
         self.tell_ended(id, &asking, outcome, degraded.filter(|_| is_news));
         self.reconsider(id, now);
     }

@@ -49,7 +49,8 @@ pub enum SyncEvent {
         provider: NodeId,
         /// Which session.
         session: SessionId,
-        /// The provider's outcome in one word, as in [`ProviderState`].
+        /// The provider's outcome in one word, as in [`ProviderState`]; or `overtaken`, if it
+        /// drained and there was more by then, or `superseded`, if it gave way to another session.
         outcome: &'static str,
     },
     /// History is complete to the extent stated.

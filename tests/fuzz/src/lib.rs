@@ -1,8 +1,9 @@
 //! What each fuzz target does with its bytes: read them, and hold what was read to the rules.
 //!
 //! The bodies are plain functions, so that ordinary tests replay the committed corpora with them:
-//! `crates/core/tests/corpus.rs` and `crates/proto/tests/corpus.rs`. A body panics when a rule is
+//! `crates/{core,proto,nostr}/tests/corpus.rs`. A body panics when a rule is
 //! broken and returns whatever the bytes are otherwise.
 
+pub mod nostr;
 pub mod vocabulary;
 pub mod wire;

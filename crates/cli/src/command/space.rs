@@ -15,8 +15,8 @@ use crate::{
 
 pub(crate) fn run(context: &Context, command: SpaceCommand) -> Outcome {
     match command {
-        SpaceCommand::New { name } => add(context, &json!({ "name": name }), "made"),
-        SpaceCommand::Join { ticket } => add(context, &json!({ "ticket": ticket }), "joined"),
+        SpaceCommand::New { name } => new(context, &name),
+        SpaceCommand::Join { ticket } => join(context, &ticket),
         SpaceCommand::Ls => list(context),
         SpaceCommand::Add { space, topic } => {
             let reach = Reach::any(&context.config, Missing::Refuse)?;
@@ -48,16 +48,24 @@ fn topic_path(space: &str, topic: &str) -> String {
     format!("{}/topics/{}", path(space), segment(topic))
 }
 
-fn add(context: &Context, what: &Value, done: &str) -> Outcome {
+fn new(context: &Context, name: &str) -> Outcome {
     let reach = Reach::any(&context.config, Missing::Create)?;
-    let space = reach.api.post("/v1/spaces", what)?;
-    let (name, id) = (&space["name"], text::short(&space["id"]));
-    let name = name.as_str().unwrap_or_default();
+    let space = reach.api.post("/v1/spaces", &json!({ "name": name }))?;
+    let id = text::short(&space["id"]);
     context
         .out
-        .note(&format!("{done} space {name} ({id}); its ticket:"));
+        .note(&format!("made space {name} ({id}); its ticket:"));
     let ticket = space["ticket"].as_str().unwrap_or_default();
-    context.out.either(&space, ticket)?;
+    context.out.either(&space, ticket)
+}
+
+fn join(context: &Context, ticket: &str) -> Outcome {
+    let reach = Reach::any(&context.config, Missing::Create)?;
+    let space = reach.api.post("/v1/spaces", &json!({ "ticket": ticket }))?;
+    let (name, id) = (word(&space["name"]), text::short(&space["id"]));
+    context
+        .out
+        .either(&space, &format!("joined space {name} ({id})"))?;
     if !reach.is_running() {
         let dir = context.config.data_dir.display();
         context

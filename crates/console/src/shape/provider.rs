@@ -50,6 +50,10 @@ pub(crate) enum ProviderOutcome {
     Refused,
     Silent,
     Lost,
+    /// Only of a session: it drained, and there was more by then.
+    Overtaken,
+    /// Only of a session: it gave way to another one.
+    Superseded,
 }
 
 impl ProviderOutcome {
@@ -61,6 +65,8 @@ impl ProviderOutcome {
             "refused" => Self::Refused,
             "silent" => Self::Silent,
             "lost" => Self::Lost,
+            "overtaken" => Self::Overtaken,
+            "superseded" => Self::Superseded,
             _ => Self::Unasked,
         }
     }
