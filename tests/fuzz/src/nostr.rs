@@ -25,7 +25,15 @@ pub fn event(bytes: &[u8]) {
     assert_eq!(again.json(), canonical, "the canonical text is its own");
     let theirs: Value = serde_json::from_str(text).expect("what is accepted is JSON");
     let ours: Value = serde_json::from_str(canonical).expect("what is written is JSON");
-    for key in ["id", "pubkey", "created_at", "kind", "tags", "content", "sig"] {
+    for key in [
+        "id",
+        "pubkey",
+        "created_at",
+        "kind",
+        "tags",
+        "content",
+        "sig",
+    ] {
         assert_eq!(ours[key], theirs[key], "both readers read the same {key}");
     }
     if let Ok(item) = read_item(bytes) {
@@ -60,8 +68,8 @@ pub fn client_message(bytes: &[u8]) {
         }
         Err(refusal) => {
             let answer = refusal.into_message().to_json();
+            // It may repeat an id that is no legal one (NOS-42), so it need not be read as ours.
             serde_json::from_str::<Value>(&answer).expect("a refusal is JSON");
-            RelayMessage::parse(&answer).expect("and what a relay says");
         }
     }
 }
