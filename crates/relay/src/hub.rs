@@ -48,6 +48,11 @@ impl Hub {
         self.all().map(|shard| shard.peers.len()).sum()
     }
 
+    /// How many requests are open to new events.
+    pub(crate) fn subscriptions(&self) -> usize {
+        self.all().map(|shard| shard.index.len()).sum()
+    }
+
     /// Every connection.
     pub(crate) fn peers(&self) -> Vec<Arc<Peer>> {
         let mut peers = Vec::new();
@@ -133,7 +138,7 @@ mod tests {
             };
             hub.subscribe(key, &[Filter::parse(&filter).unwrap()]);
         }
-        assert_eq!(hub.connections(), 7);
+        assert_eq!((hub.connections(), hub.subscriptions()), (7, 7));
         let event = testing::note(1, 1, "x");
         assert_eq!(hub.publish(event.clone(), Some(Commit(1))), 4);
         for peer in &peers {
@@ -144,6 +149,7 @@ mod tests {
             connection: ConnectionId(2),
             generation: Generation(1),
         });
+        assert_eq!(hub.subscriptions(), 6);
         hub.leave(ConnectionId(4));
         assert_eq!(hub.publish(event, None), 2);
     }

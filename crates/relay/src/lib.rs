@@ -23,6 +23,7 @@
 //! | `topics`, `feed` | how complete the topics are; what has come into them |
 //! | `mirror` | this node as a client of other relays |
 //! | `workers` | threads with a queue |
+//! | `figures` | [`Figures`]: what it is doing now |
 //! | `relay`, `settings`, `clock` | what all share |
 //! | [`limit`] | every bound with unit, reason and consequence |
 //!
@@ -34,6 +35,7 @@ mod connection;
 mod door;
 mod error;
 mod feed;
+mod figures;
 mod gather;
 mod http;
 mod hub;
@@ -52,6 +54,7 @@ mod topics;
 mod workers;
 
 pub use error::RelayError;
+pub use figures::Figures;
 pub use import::{Imported, Importer, is_event};
 pub use mirror::{Answer, Counted, Direction, Mirror, MirrorError, Mirrored, Order, count};
 pub use osier_nostr::{

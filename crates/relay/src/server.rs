@@ -16,6 +16,7 @@ use crate::{
     door::Door,
     error::RelayError,
     feed::{Feeder, Stretch},
+    figures::Figures,
     http,
     hub::Hub,
     import::Importer,
@@ -235,9 +236,9 @@ impl Server {
         self.address
     }
 
-    /// How many clients are connected.
-    pub fn connections(&self) -> usize {
-        self.front.relay.hub.connections()
+    /// What it is doing, for as long as it runs.
+    pub fn figures(&self) -> Figures {
+        Figures::of(&self.front.relay.hub)
     }
 
     /// Tells clients, and stops. Takes some seconds at most; nothing of it holds the store then.

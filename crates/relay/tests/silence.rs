@@ -87,7 +87,7 @@ async fn case_nr_28_the_dead_are_told_from_the_quiet() {
         .await
         .unwrap();
     let mut quiet = running.connect().await.unwrap();
-    assert_eq!(running.server.connections(), 2);
+    assert_eq!(running.server.figures().connections(), 2);
     // Reading is what answers pings: the dead one does not read, until it is too late.
     let pings = async {
         let mut pings = 0;
@@ -97,7 +97,7 @@ async fn case_nr_28_the_dead_are_told_from_the_quiet() {
         }
     };
     timeout(PATIENCE, pings).await.expect("pings come");
-    assert_eq!(running.server.connections(), 1);
+    assert_eq!(running.server.figures().connections(), 1);
     assert_eq!(closed(&mut dead).await, Some(1008));
     quiet
         .send(Message::text("[\"REQ\",\"s\",{}]"))

@@ -10,7 +10,7 @@ use std::{
 };
 
 use osier::{Osier, RunFile};
-use osier_console::{Console, ConsoleError, Settings};
+use osier_console::{Console, ConsoleError, RelayFigures, RelayNumbers, Settings};
 use osier_relay::{Bridge, Server};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
@@ -72,7 +72,8 @@ async fn serve_opened(
         None => None,
     };
     let token = osier.new_token().map_err(failed)?;
-    let console = start_console(context, osier, token, intake).await?;
+    let figures = relay.as_ref().map(figures);
+    let console = start_console(context, osier, token, intake, figures).await?;
     let p2p = first_address(osier);
     remember_port(&config.data_dir, p2p);
     let run = RunFile {
@@ -142,11 +143,23 @@ fn first_address(osier: &Osier) -> Option<SocketAddr> {
         .find_map(|address| address.parse().ok())
 }
 
+/// What the dashboard shows of the relay. What a relay does not count is shown nowhere.
+fn figures(relay: &Server) -> RelayFigures {
+    let (url, figures) = (format!("ws://{}", relay.address()), relay.figures());
+    RelayFigures::new(move || RelayNumbers {
+        url: url.clone(),
+        connections: figures.connections() as u64,
+        subscriptions: Some(figures.subscriptions() as u64),
+        ..RelayNumbers::default()
+    })
+}
+
 async fn start_console(
     context: &Context,
     osier: &Osier,
     token: String,
     intake: Arc<Intake>,
+    relay: Option<RelayFigures>,
 ) -> Outcome<Console> {
     let config = &context.config;
     let mut settings = Settings::new(config.listen_api, token);
@@ -154,6 +167,7 @@ async fn start_console(
     settings.streams_max = config.streams_max;
     settings.origins.clone_from(&config.api_origins);
     settings.nostr = Some(intake);
+    settings.relay = relay;
     match Console::start(osier.clone(), settings.clone()).await {
         Ok(console) => Ok(console),
         Err(ConsoleError::Bind { listen, cause }) if config.listen_api_is_default => {
