@@ -23,6 +23,9 @@ pub(crate) struct Args {
     /// End with an error when a row misses what it must reach.
     #[arg(long)]
     pub(crate) strict: bool,
+    /// Another relay for the rows B1 to B5, as `name=ws://address`; it should be empty.
+    #[arg(long)]
+    pub(crate) peer: Vec<String>,
     /// The other process of a row that needs two; started by the row itself.
     #[arg(long, hide = true)]
     pub(crate) child: Option<String>,
@@ -43,6 +46,16 @@ pub(crate) enum Row {
     P5,
     /// Restart after a kill.
     P7,
+    /// Relay: events are published.
+    B1,
+    /// Relay: pages of 500.
+    B2,
+    /// Relay: live events to many.
+    B3,
+    /// Relay: quiet connections.
+    B4,
+    /// Relay: counts.
+    B5,
 }
 
 impl Args {

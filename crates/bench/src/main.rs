@@ -19,6 +19,7 @@ mod dataset;
 mod limits;
 mod pair;
 mod process;
+mod relay;
 mod report;
 mod row;
 
@@ -30,7 +31,10 @@ use crate::{args::Args, report::Report};
 fn main() -> Result<()> {
     let args = Args::parse();
     if let Some(child) = &args.child {
-        return row::p1::child(child);
+        return match child.strip_prefix(relay::CHILD) {
+            Some(folder) => relay::child(folder),
+            None => row::p1::child(child),
+        };
     }
     let mut report = Report::new();
     for row in args.rows() {

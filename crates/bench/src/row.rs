@@ -6,6 +6,7 @@ mod p3;
 mod p4;
 mod p5;
 mod p7;
+mod relay;
 
 use std::path::Path;
 
@@ -31,6 +32,11 @@ impl Row {
             Self::P3 => p3::run(&args.sizes(&[10_000, 100_000, 1_000_000]), report),
             Self::P4 => p4::run(report),
             Self::P5 => p5::run(&args.sizes(&[10_000, 100_000, 1_000_000]), report),
+            Self::B1 => relay::ingest(&args.sizes(&[20_000]), &args.peer, report),
+            Self::B2 => relay::request(&args.sizes(&[20_000, 100_000]), &args.peer, report),
+            Self::B3 => relay::fan_out(&args.sizes(&[100, 1_000]), &args.peer, report),
+            Self::B4 => relay::idle(&args.sizes(&[1_000, 5_000]), &args.peer, report),
+            Self::B5 => relay::count(&args.sizes(&[20_000, 100_000]), &args.peer, report),
             Self::P7 => p7::run(&args.sizes(&[10_000, 100_000, 1_000_000]), report),
         }
     }
