@@ -1,6 +1,7 @@
 //! The scenarios of the promise, each as one readable story on the simulator.
 
 mod audit;
+mod case;
 mod slow;
 mod support;
 
