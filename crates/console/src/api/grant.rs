@@ -4,9 +4,11 @@ use axum::{
     Json,
     extract::{Path, State},
 };
-use osier::{Rank, Role};
 
-use super::{Body, resolve, topic::parse_role, trust::parse_node};
+use super::{
+    Body, resolve,
+    trust::{parse_node, read_standing},
+};
 use crate::{
     error::ApiResult,
     server::Shared,
@@ -25,11 +27,7 @@ pub(crate) async fn add(
 ) -> ApiResult<Json<Trusted>> {
     let topic = resolve::topic(&shared.osier, &named).await?;
     let node = parse_node(&node)?;
-    let rank = standing.rank.map_or(Rank::DEFAULT, Rank::new);
-    let role = match standing.role {
-        Some(role) => parse_role(&role)?,
-        None => Role::Archive,
-    };
+    let (rank, role) = read_standing(&standing)?;
     topic.grant(node, rank, role).await?;
     Ok(Json(Trusted::new(&osier::Trusted {
         node,

@@ -55,11 +55,7 @@ pub(crate) async fn add(
 ) -> ApiResult<Json<Trusted>> {
     let topic = resolve::topic(&shared.osier, &named).await?;
     let node = parse_node(&node)?;
-    let rank = standing.rank.map_or(Rank::DEFAULT, Rank::new);
-    let role = match standing.role {
-        Some(role) => parse_role(&role)?,
-        None => Role::Archive,
-    };
+    let (rank, role) = read_standing(&standing)?;
     topic.trust(node, rank, role).await?;
     Ok(Json(Trusted::new(&osier::Trusted {
         node,
@@ -86,6 +82,13 @@ pub(crate) async fn remove(
         node,
         trusted: false,
     }))
+}
+
+/// What a request says of a node's standing, with what it leaves out.
+pub(super) fn read_standing(standing: &Standing) -> ApiResult<(Rank, Role)> {
+    let rank = standing.rank.map_or(Rank::DEFAULT, Rank::new);
+    let role = standing.role.as_deref().map(parse_role).transpose()?;
+    Ok((rank, role.unwrap_or(Role::Archive)))
 }
 
 pub(super) fn parse_node(node: &str) -> ApiResult<NodeId> {
