@@ -2,7 +2,7 @@
 //!
 //! With `OSIER_BLESS=1` it writes the seeds first: messages, markers, hints and tokens.
 
-use std::{fs, path::PathBuf};
+use std::fs;
 
 use osier_core::{
     Coverage, Domain, EntryHash, NodeSecret, OrderKey, RequestId, SessionId, SetSum, Signed,
@@ -18,29 +18,19 @@ use osier_proto::{
 #[path = "../../../tests/fuzz/src/wire.rs"]
 pub mod wire;
 
-#[expect(
-    clippy::disallowed_methods,
-    clippy::print_stdout,
-    reason = "a test reads its corpus, and names the file that fails"
-)]
+#[path = "../../../tests/fuzz/src/replay.rs"]
+pub mod replay;
+
+#[expect(clippy::disallowed_methods, reason = "the seeds are to be written")]
 fn replay(target: &str, body: fn(&[u8]), seeds: &[(&str, Vec<u8>)]) {
-    let fuzz = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/fuzz/corpus");
-    let folder = fuzz.join(target);
     if std::env::var_os("OSIER_BLESS").is_some() {
+        let folder = replay::corpus(target);
         fs::create_dir_all(&folder).expect("a folder");
         for (name, bytes) in seeds {
             fs::write(folder.join(name), bytes).expect("a seed can be written");
         }
     }
-    let files = fs::read_dir(folder).expect("the corpus is in the repository");
-    let mut replayed = 0;
-    for file in files {
-        let path = file.expect("a name").path();
-        println!("{}", path.display());
-        body(&fs::read(path).expect("a file"));
-        replayed += 1;
-    }
-    assert!(replayed > 0);
+    replay::replay(target, body);
     for (_, bytes) in seeds {
         body(bytes);
     }

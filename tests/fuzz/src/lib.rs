@@ -5,5 +5,8 @@
 //! broken and returns whatever the bytes are otherwise.
 
 pub mod nostr;
+// For the tests of other crates, which include it by its path.
+#[cfg(test)]
+pub mod replay;
 pub mod vocabulary;
 pub mod wire;
