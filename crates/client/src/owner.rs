@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use osier_core::{Control, EntryHash, Kind, NodeId, Role};
 use osier_policy::{OwnerWords, Rank};
+use osier_store::ControlRow;
 
 use crate::{
     error::{Error, Result},
@@ -46,7 +47,7 @@ impl Topic {
     /// What the owner has said, as far as this node knows.
     pub(crate) fn words(&self) -> Result<OwnerWords> {
         let rows = self.inner.store()?.control(self.id())?;
-        let rows = rows.iter().map(|row| (row.seq, row.hash, &row.bytes[..]));
+        let rows = rows.iter().map(ControlRow::said);
         Ok(OwnerWords::read(rows))
     }
 }

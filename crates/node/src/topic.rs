@@ -3,7 +3,7 @@
 use osier_core::{EntryHash, NodeId, OrderKey, Role, Seq, Ticket, Timestamp, TopicId};
 use osier_engine::{OwnerWords, Rank, Rule, TopicSetup};
 use osier_proto::{View, ViewError};
-use osier_store::{Retention, Store, StoreError, TopicRecord, TrustRow};
+use osier_store::{ControlRow, Retention, Store, StoreError, TopicRecord, TrustRow};
 
 use crate::error::NodeError;
 
@@ -117,7 +117,7 @@ fn load(store: &Store, me: NodeId, record: &TopicRecord) -> Result<TopicSetup, N
     let topic = ticket.topic();
     let trust = store.trust(topic).map_err(failed("reading trust"))?;
     let words = store.control(topic).map_err(failed("reading grants"))?;
-    let words = words.iter().map(|row| (row.seq, row.hash, &row.bytes[..]));
+    let words = words.iter().map(ControlRow::said);
     let words = OwnerWords::read(words);
     let tokens = store
         .tokens(topic)

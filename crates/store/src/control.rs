@@ -25,6 +25,13 @@ pub struct ControlRow {
     pub bytes: Bytes,
 }
 
+impl ControlRow {
+    /// What it says, and where: as [`Store::control`]'s callers add words up.
+    pub fn said(&self) -> (Seq, EntryHash, &[u8]) {
+        (self.seq, self.hash, &self.bytes)
+    }
+}
+
 impl Store {
     /// The owner's words in a topic, in the order of its chain. As many as the owner has said.
     ///

@@ -3,7 +3,7 @@
 use osier_core::{Role, TopicId};
 use osier_engine::{Engine, EngineConfig, Input, OwnerWords, TopicSetup};
 use osier_proto::{Source, StoreId};
-use osier_store::{Retention, TopicRecord};
+use osier_store::{ControlRow, Retention, TopicRecord};
 
 use super::{Work, World};
 use crate::{
@@ -86,7 +86,7 @@ impl World {
         let trust = own_trust.chain(edited.map(|((_, peer), entry)| (*peer, *entry)));
         let tokens = vault.store.tokens(id).expect("memory can be read");
         let words = vault.store.control(id).expect("memory can be read");
-        let words = words.iter().map(|row| (row.seq, row.hash, &row.bytes[..]));
+        let words = words.iter().map(ControlRow::said);
         TopicSetup {
             words: OwnerWords::read(words),
             ticket,

@@ -2,6 +2,7 @@
 
 mod audit;
 mod case;
+mod grant;
 mod slow;
 mod support;
 

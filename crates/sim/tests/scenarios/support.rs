@@ -11,6 +11,15 @@ pub(crate) fn world(specs: Vec<NodeSpec>) -> World {
 }
 
 pub(crate) fn tuned(specs: Vec<NodeSpec>, tune: impl FnOnce(&mut Knobs)) -> World {
+    made(specs, &[0], tune)
+}
+
+/// The same, joined through these nodes.
+pub(crate) fn joined_through(bootstrap: &[usize], specs: Vec<NodeSpec>) -> World {
+    made(specs, bootstrap, |_| {})
+}
+
+fn made(specs: Vec<NodeSpec>, bootstrap: &[usize], tune: impl FnOnce(&mut Knobs)) -> World {
     let mut knobs = Knobs::calm();
     tune(&mut knobs);
     let mode = match std::env::var_os("OSIER_SIM_TRACE") {
@@ -21,7 +30,7 @@ pub(crate) fn tuned(specs: Vec<NodeSpec>, tune: impl FnOnce(&mut Knobs)) -> Worl
     for spec in specs {
         world.add_node(spec);
     }
-    world.add_topic(&[0]);
+    world.add_topic(bootstrap);
     world
 }
 

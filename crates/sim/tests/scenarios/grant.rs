@@ -2,21 +2,9 @@
 
 use osier_core::{Control, Coverage, Role};
 use osier_engine::{SyncEvent, TopicPhase};
-use osier_sim::{Knobs, NodeSpec, SEC, TraceMode, World};
+use osier_sim::{NodeSpec, SEC, World};
 
-/// A world with these nodes and one topic, owned by node 0 and joined through `bootstrap`.
-fn world(specs: Vec<NodeSpec>, bootstrap: &[usize]) -> World {
-    let mode = match std::env::var_os("OSIER_SIM_TRACE") {
-        Some(_) => TraceMode::Print,
-        None => TraceMode::Off,
-    };
-    let mut world = World::new(11, Knobs::calm(), mode);
-    for spec in specs {
-        world.add_node(spec);
-    }
-    world.add_topic(bootstrap);
-    world
-}
+use crate::support::{joined_through, no_violation, phase};
 
 fn grant(world: &World, node: usize) -> Control {
     Control::Grant {
@@ -33,11 +21,7 @@ fn revoke(world: &World, node: usize) -> Control {
 }
 
 fn is_synced(world: &World, node: usize) -> bool {
-    world.state(node, 0).map(|state| state.phase) == Some(TopicPhase::Synced)
-}
-
-fn no_violation(world: &World) {
-    assert!(world.violation().is_none(), "{:?}", world.violation());
+    phase(world, node) == Some(TopicPhase::Synced)
 }
 
 fn vouchers(world: &World, node: usize) -> Vec<(osier_core::NodeId, Coverage)> {
@@ -51,10 +35,8 @@ fn vouchers(world: &World, node: usize) -> Vec<(osier_core::NodeId, Coverage)> {
 
 /// The owner, an archive that it does not know yet, and a joiner.
 fn three() -> World {
-    world(
-        vec![NodeSpec::archive(), NodeSpec::archive(), NodeSpec::peer()],
-        &[0, 1],
-    )
+    let specs = vec![NodeSpec::archive(), NodeSpec::archive(), NodeSpec::peer()];
+    joined_through(&[0, 1], specs)
 }
 
 /// An archive that the owner has granted completes a joiner while the owner is away (`ENT-30`).
@@ -128,7 +110,7 @@ fn a_ring_that_restarts_still_knows_the_grant() {
         NodeSpec::archive(),
         NodeSpec::replay(4),
     ];
-    let mut world = world(specs, &[0, 1]);
+    let mut world = joined_through(&[0, 1], specs);
     for node in 0..3 {
         world.start(node);
     }
