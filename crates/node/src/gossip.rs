@@ -5,9 +5,10 @@
 //! slow neighbour can stop every topic for good.
 
 mod door;
+mod drops;
 mod swarm;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc, time::Instant};
 
 use bytes::Bytes;
 use iroh::{Endpoint, EndpointId};
@@ -16,7 +17,10 @@ use tokio::sync::mpsc;
 use tokio_util::task::TaskTracker;
 
 pub(crate) use self::door::GossipDoor;
-use self::swarm::{Swarm, SwarmOrder};
+use self::{
+    drops::Drops,
+    swarm::{Swarm, SwarmOrder},
+};
 use crate::{
     arrival::Arrival,
     limit::{GOSSIP_HEADER_BYTES, SWARM_ORDERS_MAX},
@@ -33,6 +37,7 @@ pub(crate) struct Swarms {
     news: mpsc::Sender<Arrival>,
     counters: SharedCounters,
     topics: BTreeMap<TopicId, mpsc::Sender<SwarmOrder>>,
+    drops: Drops,
     tasks: TaskTracker,
 }
 
@@ -54,6 +59,7 @@ impl Swarms {
             news,
             counters,
             topics: BTreeMap::new(),
+            drops: Drops::default(),
             tasks,
         }
     }
@@ -122,9 +128,13 @@ impl Swarms {
         let Some(orders) = self.topics.get(&topic) else {
             return;
         };
-        if let Err(error) = orders.try_send(order) {
-            self.counters.gossip_dropped.one();
-            tracing::warn!(?topic, %error, "gossip is behind: an order is dropped");
+        let Err(error) = orders.try_send(order) else {
+            return;
+        };
+        self.counters.gossip_dropped.one();
+        if let Some(dropped) = self.drops.one(Instant::now()) {
+            let why = "gossip cannot follow; other nodes will ask for what they miss";
+            tracing::warn!(?topic, %error, dropped, "{why}");
         }
     }
 

@@ -31,11 +31,7 @@ pub(crate) const KEYS: &[Key] = &[
     key("api_origins", "OSIER_API_ORIGINS", "[]"),
     key("listen_relay", "OSIER_LISTEN_RELAY", "\"127.0.0.1:7777\""),
     key("role", "OSIER_ROLE", "\"peer\""),
-    key(
-        "log",
-        "OSIER_LOG",
-        "\"warn,iroh_gossip=error,osier_node::gossip=error\"",
-    ),
+    key("log", "OSIER_LOG", "\"warn,iroh_gossip=error\""),
     key("discovery.mdns", "OSIER_DISCOVERY_MDNS", "\"auto\""),
     key("discovery.relays", "OSIER_DISCOVERY_RELAYS", "[]"),
     key("discovery.dns", "OSIER_DISCOVERY_DNS", "false"),
