@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::support::{
     fails, json,
-    node::{Folder, Node},
+    node::{Folder, Node, arg},
     ok,
 };
 
@@ -44,4 +44,40 @@ fn an_unknown_topic_names_the_nearest() {
     let (code, error) = fails(&folder.path(), &["topic", "show", "gardne"]);
     assert_eq!(code, 3, "{error}");
     assert!(error.contains("garden"), "{error}");
+}
+
+#[test]
+fn a_backup_is_restored_and_the_store_that_was_there_is_kept() {
+    let folder = Folder::new();
+    let data = folder.path();
+    let copy = arg(&data.join("copy"));
+    let publish = |text: &str| {
+        let line = data.join("line");
+        std::fs::write(&line, text).expect("a file is written");
+        ok(&data, &["publish", "diary", &arg(&line)]);
+    };
+    ok(&data, &["topic", "new", "diary"]);
+    publish("before");
+    ok(&data, &["backup", &copy]);
+    publish("after");
+
+    let (code, error) = fails(&data, &["restore", &copy]);
+    assert_eq!(code, 2, "{error}");
+    assert!(error.contains("--replace"), "{error}");
+    let restored = json(&data, &["restore", &copy, "--replace"]);
+    let kept = restored["before"].as_str().expect("it is kept");
+    assert!(
+        std::fs::exists(kept).expect("it can be looked for"),
+        "{kept}"
+    );
+    assert_eq!(ok(&data, &["export", "diary"]), "before\n");
+    ok(&data, &["check"]);
+    ok(&data, &["compact"]);
+
+    let node = Node::start_in(folder);
+    for command in [&["compact"][..], &["restore", &copy, "--replace"]] {
+        let (code, error) = fails(&node.data(), command);
+        assert_eq!(code, 5, "{error}");
+        assert!(error.contains("another osier is using it"), "{error}");
+    }
 }

@@ -137,11 +137,23 @@ pub(crate) enum Command {
         /// Where to; must not exist
         file: PathBuf,
     },
+    /// Put a backup in the place of the store of a node that is not running
+    Restore {
+        /// A file that `osier backup` wrote
+        file: PathBuf,
+        /// Replace the store that is there; it is kept beside the new one
+        #[arg(long)]
+        replace: bool,
+    },
+    /// Give free pages of the store back to the file system; the node must not be running
+    Compact,
     /// Print a completion script for a shell
     Completions {
         /// Which shell
         shell: Shell,
     },
+    /// Print the manual page
+    Man,
 }
 
 /// Arguments of `publish`.
@@ -189,10 +201,10 @@ pub(crate) struct WatchArgs {
 pub(crate) struct LogArgs {
     /// Topic: name, id, or the start of an id
     pub(crate) topic: String,
-    /// In which order
-    #[arg(long, value_enum, default_value_t = LogOrder::Causal)]
-    pub(crate) order: LogOrder,
-    /// Begin after this position (arrival order)
+    /// In which order [default: causal; arrival with --after or --follow]
+    #[arg(long, value_enum)]
+    pub(crate) order: Option<LogOrder>,
+    /// Begin after this position of an entry, in order of arrival
     #[arg(long, value_name = "POS")]
     pub(crate) after: Option<String>,
     /// At most so many entries

@@ -2,6 +2,7 @@
 
 pub(crate) mod backup;
 pub(crate) mod check;
+pub(crate) mod compact;
 pub(crate) mod completions;
 pub(crate) mod dashboard;
 pub(crate) mod demo;
@@ -10,9 +11,11 @@ pub(crate) mod export;
 pub(crate) mod grant;
 pub(crate) mod import;
 pub(crate) mod log;
+pub(crate) mod man;
 pub(crate) mod nostr;
 pub(crate) mod print_config;
 pub(crate) mod publish;
+pub(crate) mod restore;
 pub(crate) mod run;
 pub(crate) mod space;
 pub(crate) mod status;

@@ -17,7 +17,6 @@
 mod api;
 mod args;
 mod bridge;
-mod causal;
 mod command;
 mod config;
 mod exit;
@@ -101,7 +100,10 @@ fn run(out: Output, cli: Cli) -> Outcome {
         Command::Dashboard => command::dashboard::run(&context),
         Command::Doctor => command::doctor::run(&context),
         Command::Backup { file } => command::backup::run(&context, &file),
+        Command::Restore { file, replace } => command::restore::run(&context, &file, replace),
+        Command::Compact => command::compact::run(&context),
         Command::Completions { shell } => command::completions::run(&context, shell),
+        Command::Man => command::man::run(&context),
     }
 }
 

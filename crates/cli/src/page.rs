@@ -20,7 +20,7 @@ pub(crate) struct Pages<'a> {
 }
 
 impl<'a> Pages<'a> {
-    /// Entries of a topic in `arrival` or `time` order, after a place or from the first.
+    /// Entries of a topic in `arrival`, `time` or `causal` order, after a place or from the first.
     pub(crate) fn new(api: &'a Api, topic: &str, order: &str, after: Option<&str>) -> Self {
         let entries = format!("{}/entries", topic_path(topic));
         Self {

@@ -40,7 +40,7 @@
 //! | `stream` | [`Watch`]: the stream |
 //! | `event`, `position` | [`Event`], [`Position`] |
 //! | `page`, `causal` | [`Page`]: reading history in pages |
-//! | `home` | [`Home`]: the data directory |
+//! | `home`, `upkeep` | [`Home`]: the data directory, and what is done to it while no node runs |
 //! | `error` | [`Error`] |
 
 mod builder;
@@ -56,6 +56,7 @@ mod record;
 mod space;
 mod stream;
 mod topic;
+mod upkeep;
 
 pub use osier_core::{
     Coverage, Duration, Entry, EntryHash, EntryHeader, IdTextInvalid, Instant, Item, Kind, NodeId,
@@ -70,7 +71,7 @@ pub use osier_policy::{
     Rank, Rule, RuleTextInvalid, SpaceVerdict, TopicState as SpaceStanding, WithdrawReason,
 };
 pub use osier_proto::{Lsn, Mode};
-pub use osier_store::{Projection, Store};
+pub use osier_store::{Compacted, Projection, Restored, Store};
 
 pub use self::{
     builder::Builder,

@@ -166,7 +166,7 @@ macro_rules! from_redb {
         }
     )+};
 }
-from_redb!(StorageError TableError TransactionError CommitError DatabaseError);
+from_redb!(StorageError TableError TransactionError CommitError DatabaseError CompactionError);
 
 /// What a projection is told.
 impl From<Cause> for redb::Error {

@@ -9,6 +9,7 @@
 //! Store::snapshot(topic) -> Snapshot     `osier_proto::View`: what a session reads
 //! Store::prune(topic, now_ms)            rings: the floor goes up, tips stay
 //! Store::check, Store::backup            is it whole; a copy while in use
+//! restore, compact                       a file that nobody has open
 //! ```
 //!
 //! | module | what it holds |
@@ -24,7 +25,7 @@
 //! | `topic`, `token`, `trust`, `control`, `point` | rows beside history |
 //! | `projection`, `item` | indexes that others keep in the same transaction, and what they serve |
 //! | `range_set` | sets of (time, id) with chunk sums for them: the `order_index` for hire |
-//! | `backup`, `check` | copies and proofs |
+//! | `backup`, `restore`, `check` | copies, what is put in their place, proofs |
 //! | `error` | what went wrong, who is at fault, what to do |
 //! | `testing` | (feature `testing`) back ends that crash and fail |
 //!
@@ -54,6 +55,7 @@ mod order_view;
 mod point;
 mod projection;
 mod range_set;
+mod restore;
 mod retention;
 mod row;
 mod schema;
@@ -79,6 +81,7 @@ pub use osier_proto::{Lsn, StoreId, ViewError};
 pub use osier_reconcile::{Bound, Item, Storage, Sum, Summary, VectorStorage};
 pub use projection::{LogChange, Projection};
 pub use range_set::{RangeSet, RangeSets};
+pub use restore::{Compacted, Restored, compact, restore};
 pub use retention::{FUTURE_SLACK_MS, PruneReport, Retention};
 pub use snapshot::Snapshot;
 pub use store::Store;

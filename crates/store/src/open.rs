@@ -263,7 +263,8 @@ pub(crate) fn foreign(what: &str) -> Cause {
     StoreFault::NotAStore(what.to_owned()).into()
 }
 
-fn check_kind(path: &Path) -> Result<(), Cause> {
+/// Refuses a path at which no store can be.
+pub(crate) fn check_kind(path: &Path) -> Result<(), Cause> {
     let kind = fs::metadata(path)?;
     if kind.is_dir() {
         return Err(foreign("a directory"));

@@ -5,6 +5,7 @@ mod file;
 mod history;
 mod model;
 mod property;
+mod restore;
 mod ring;
 mod small;
 mod vector;

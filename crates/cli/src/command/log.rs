@@ -6,7 +6,6 @@ use super::Context;
 use crate::{
     api::Api,
     args::{LogArgs, LogOrder},
-    causal::Causal,
     exit::Exit,
     failure::{Failure, Outcome},
     output::Output,
@@ -16,10 +15,7 @@ use crate::{
 };
 
 pub(crate) fn run(context: &Context, args: &LogArgs) -> Outcome {
-    if args.follow && args.order == LogOrder::Time {
-        let failure = Failure::new(Exit::Usage, "--follow shows entries as they come");
-        return Err(failure.next("Leave out --order time"));
-    }
+    let order = order(args)?;
     let reach = if args.follow {
         Reach::running(&context.config)?
     } else {
@@ -32,15 +28,7 @@ pub(crate) fn run(context: &Context, args: &LogArgs) -> Outcome {
     if args.follow {
         return follow(&reach.api, args, &mut shown);
     }
-    match args.order {
-        LogOrder::Causal => causal(&reach.api, args, &mut shown),
-        LogOrder::Time => in_order(&reach.api, args, "time", &mut shown),
-        LogOrder::Arrival => in_order(&reach.api, args, "arrival", &mut shown),
-    }
-}
-
-fn in_order(api: &Api, args: &LogArgs, order: &str, shown: &mut Shown) -> Outcome {
-    let mut pages = Pages::new(api, &args.topic, order, args.after.as_deref());
+    let mut pages = Pages::new(&reach.api, &args.topic, order, args.after.as_deref());
     while let Some(entries) = pages.next()? {
         shown.entries(&entries)?;
         if shown.left == 0 {
@@ -48,6 +36,23 @@ fn in_order(api: &Api, args: &LogArgs, order: &str, shown: &mut Shown) -> Outcom
         }
     }
     Ok(())
+}
+
+/// The order by its name in the API. A position of an entry is a place in order of arrival, and
+/// that is the order in which entries are told of as they come.
+fn order(args: &LogArgs) -> Outcome<&'static str> {
+    let by_arrival = args.follow || args.after.is_some();
+    match args.order {
+        Some(LogOrder::Arrival) => Ok("arrival"),
+        None if by_arrival => Ok("arrival"),
+        None => Ok("causal"),
+        Some(_) if by_arrival => {
+            let what = "--follow and --after go by order of arrival";
+            Err(Failure::new(Exit::Usage, what).next("Leave out --order"))
+        }
+        Some(LogOrder::Causal) => Ok("causal"),
+        Some(LogOrder::Time) => Ok("time"),
+    }
 }
 
 /// Prints until enough was printed.
@@ -73,32 +78,6 @@ impl Shown {
     }
 }
 
-fn causal(api: &Api, args: &LogArgs, shown: &mut Shown) -> Outcome {
-    let mut causal = Causal::default();
-    let mut pages = Pages::new(api, &args.topic, "arrival", args.after.as_deref());
-    while let Some(entries) = pages.next()? {
-        for entry in entries {
-            let hash = entry["hash"].as_str().unwrap_or_default().to_owned();
-            let links = links(&entry);
-            shown.entries(&causal.push(hash, &links, entry))?;
-        }
-        if shown.left == 0 {
-            return Ok(());
-        }
-    }
-    shown.entries(&causal.finish())
-}
-
-/// Everything that an entry names.
-fn links(entry: &Value) -> Vec<String> {
-    let deps = entry["deps"]
-        .as_array()
-        .map(Vec::as_slice)
-        .unwrap_or_default();
-    let all = std::iter::once(&entry["prev"]).chain(deps);
-    all.filter_map(Value::as_str).map(str::to_owned).collect()
-}
-
 /// Entries as the node tells of them: in the order in which they came to it.
 fn follow(api: &Api, args: &LogArgs, shown: &mut Shown) -> Outcome {
     let from = args.after.as_deref().unwrap_or("start");
@@ -119,14 +98,28 @@ fn follow(api: &Api, args: &LogArgs, shown: &mut Shown) -> Outcome {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
+    fn args(order: Option<LogOrder>, after: Option<&str>, follow: bool) -> LogArgs {
+        LogArgs {
+            topic: "lobby".to_owned(),
+            order,
+            after: after.map(str::to_owned),
+            limit: None,
+            follow,
+        }
+    }
+
     #[test]
-    fn links_are_prev_and_deps() {
-        let entry = json!({ "prev": "a", "deps": ["b", "c"] });
-        assert_eq!(links(&entry), ["a", "b", "c"]);
-        assert!(links(&json!({ "prev": null, "deps": [] })).is_empty());
+    fn history_is_causal_unless_it_goes_by_arrival() {
+        assert_eq!(order(&args(None, None, false)), Ok("causal"));
+        assert_eq!(order(&args(Some(LogOrder::Time), None, false)), Ok("time"));
+        assert_eq!(order(&args(None, Some("1"), false)), Ok("arrival"));
+        assert_eq!(order(&args(None, None, true)), Ok("arrival"));
+        for asked in [LogOrder::Time, LogOrder::Causal] {
+            let refused = order(&args(Some(asked), Some("1"), false)).unwrap_err();
+            assert_eq!(refused.exit, Exit::Usage);
+            assert!(refused.to_string().contains("--order"), "{refused}");
+        }
     }
 }
