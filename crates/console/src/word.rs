@@ -99,6 +99,10 @@ fn behind(state: &TopicState) -> String {
             ..
         }) => "the link to who vouched for it was lost",
         Some(BehindState {
+            cause: BehindCause::NewProvider,
+            ..
+        }) => "another provider that counts has turned up, and is asked",
+        Some(BehindState {
             cause: BehindCause::Gap,
             ..
         }) => "an entry came whose predecessor is not here",

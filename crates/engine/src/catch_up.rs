@@ -29,11 +29,17 @@ impl Engine {
     /// There is history that this node may not have: "synced" no longer holds until a session that
     /// begins from now on says so.
     pub(crate) fn behind(&mut self, id: TopicId, cause: BehindCause, lag_entries: u64, now: Now) {
-        let settle = self.settle();
         let Some(topic) = self.topics.get_mut(&id) else {
             return;
         };
         let was_synced = topic.completion.is_synced();
+        if was_synced {
+            topic.completion.relapses.fell_behind(now.at);
+        }
+        let settle = self.settle(id);
+        let Some(topic) = self.topics.get_mut(&id) else {
+            return;
+        };
         let told = topic.completion.behind.is_some_and(|behind| behind.told);
         let providers = ask_again(topic, self.me, now, settle);
         if providers {
@@ -62,13 +68,15 @@ impl Engine {
 
     /// Looks at hints and gaps when they have had time to mend by themselves.
     pub(crate) fn look_again_soon(&mut self, id: TopicId, now: Now) {
-        let settle = self.settle();
+        let settle = self.jittered(Duration::from_millis(limit::BEHIND_SETTLE_MS));
         self.schedule
             .set_if_absent(Timer::CatchUp(id), now.at.after(settle));
     }
 
-    fn settle(&mut self) -> Duration {
-        self.jittered(Duration::from_millis(limit::BEHIND_SETTLE_MS))
+    /// How long reasons to be behind may mend by themselves (`CMP-40`).
+    pub(crate) fn settle(&mut self, id: TopicId) -> Duration {
+        let relapses = self.topics.get(&id).map(|topic| topic.completion.relapses);
+        self.jittered(relapses.unwrap_or_default().settle())
     }
 
     /// No provider's word counts here, but neighbours may hold what is missing.
@@ -128,7 +136,7 @@ impl Engine {
 
 /// Every trusted provider that has answered is to be asked again, after `settle`. Whether there is
 /// any trusted provider that can be reached.
-fn ask_again(topic: &mut Topic, me: NodeId, now: Now, settle: Duration) -> bool {
+pub(crate) fn ask_again(topic: &mut Topic, me: NodeId, now: Now, settle: Duration) -> bool {
     let at = now.at.after(settle);
     let mut any = false;
     for (node, peer) in &mut topic.peers {
@@ -145,7 +153,10 @@ fn ask_again(topic: &mut Topic, me: NodeId, now: Now, settle: Duration) -> bool 
             continue;
         }
         if peer.asking.is_none() {
-            peer.retry_at = Some(peer.retry_at.map_or(at, |paced| paced.max(at)));
+            // A further reason does not put off what is due already, or nothing would ever be asked
+            // while reasons go on coming.
+            let due = peer.retry_at.filter(|due| *due > now.at);
+            peer.retry_at = Some(due.unwrap_or(at));
         }
         // An audit that is under way proves nothing any more, and neither does what stood before.
         if peer.asking.is_none() || matches!(peer.outcome, Outcome::Drained(_)) {

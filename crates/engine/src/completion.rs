@@ -7,15 +7,17 @@ use std::collections::BTreeMap;
 
 use osier_core::{Coverage, Duration, Instant, NodeId, Role, StateHash, TopicId};
 use osier_policy::{
-    Camp, Facts, Held, Me, NO_PROVIDER_AFTER, Outcome, ProviderFacts, Reason, Search, Verdict,
-    Voucher, next_to_ask, verdict, wake_at,
+    Camp, Facts, Held, Me, NO_PROVIDER_AFTER, Outcome, Proof, ProviderFacts, Reason, Search,
+    Verdict, Voucher, next_to_ask, verdict, wake_at,
 };
 
 use crate::{
+    catch_up::ask_again,
     engine::{Engine, Now},
     event::{BehindCause, BehindState, Convergence, DegradedReason, SyncEvent, Synced, TopicPhase},
     limit,
     proof::Drained,
+    relapse::Relapses,
     schedule::Timer,
     topic::Topic,
     word,
@@ -58,6 +60,7 @@ pub(crate) struct Completion {
     accompanied: bool,
     /// Holes that the last synced session accounted for, or that have been looked into.
     pub(crate) holes_accepted: u64,
+    pub(crate) relapses: Relapses,
 }
 
 impl Completion {
@@ -69,6 +72,7 @@ impl Completion {
             search_since: opened,
             accompanied: false,
             holes_accepted: 0,
+            relapses: Relapses::default(),
         }
     }
 
@@ -185,7 +189,7 @@ impl Engine {
         };
         let facts = topic.facts(self.me, now.at);
         let verdict = verdict(topic.rule, &facts);
-        self.tell(id, verdict);
+        self.tell(id, verdict, now);
         self.ask_more(id, now);
     }
 
@@ -258,10 +262,13 @@ impl Engine {
     }
 
     /// Tells watchers what the verdict changes, once.
-    fn tell(&mut self, id: TopicId, verdict: Verdict<Drained>) {
+    fn tell(&mut self, id: TopicId, verdict: Verdict<Drained>, now: Now) {
         let Some(topic) = self.topics.get_mut(&id) else {
             return;
         };
+        // A doubt ends with a verdict, not with what is still remembered of the one before.
+        let synced_again = matches!(verdict, Verdict::Synced { .. });
+        let settled = synced_again || matches!(verdict, Verdict::Diverged { .. });
         let (told, events) = match verdict {
             Verdict::Synced {
                 by,
@@ -278,43 +285,52 @@ impl Engine {
             Verdict::Diverged { camps, .. } => tell_diverged(&topic.completion.told, camps),
             Verdict::Failed { reasons, .. } => tell_failed(&topic.completion.told, &reasons),
         };
-        let settled = matches!(told, Told::Synced(_));
         let doubts = topic.completion.behind.take_if(|_| settled);
-        let lost = matches!(topic.completion.told, Told::Synced(_)) && !settled;
+        let lost = taken_back(&topic.completion.told, &told);
         topic.completion.told = told;
-        if doubts.is_some_and(|behind| behind.told) {
+        if synced_again && doubts.is_some_and(|behind| behind.told) {
+            topic.completion.relapses.caught_up(now.at);
             let state_hash = topic.held.summary.state;
             self.emit(id, SyncEvent::CaughtUp { state_hash });
         }
-        if lost {
-            self.tell_link_lost(id);
+        if let Some(cause) = lost {
+            self.withdraw(id, cause, now);
         }
         for event in events {
             self.emit(id, event);
         }
     }
 
-    /// What was synced no longer is, and nothing else has said why: the voucher is gone.
-    fn tell_link_lost(&mut self, id: TopicId) {
-        let last = self.last();
+    /// What was synced no longer is, whatever the verdict comes to. Whoever has answered before is
+    /// asked again.
+    fn withdraw(&mut self, id: TopicId, cause: BehindCause, now: Now) {
+        let settle = self.settle(id);
+        let me = self.me;
         let Some(topic) = self.topics.get_mut(&id) else {
             return;
         };
+        ask_again(topic, me, now, settle);
         let behind = topic.completion.behind.get_or_insert(Behind {
-            since: last,
+            since: now.at,
             told: false,
-            cause: BehindCause::LinkLost,
+            cause,
             lag_entries: 0,
         });
         if !std::mem::replace(&mut behind.told, true) {
-            self.emit(
-                id,
-                SyncEvent::Behind {
-                    cause: BehindCause::LinkLost,
-                    lag_entries: 0,
-                },
-            );
+            let lag_entries = 0;
+            self.emit(id, SyncEvent::Behind { cause, lag_entries });
         }
+    }
+}
+
+/// Why what was told to be synced does not stand any more, if it does not.
+fn taken_back(before: &Told, now: &Told) -> Option<BehindCause> {
+    match (before, now) {
+        (Told::Synced(synced), Told::Syncing | Told::Failed) => match synced.session {
+            Some(_) => Some(BehindCause::LinkLost),
+            None => Some(BehindCause::NewProvider),
+        },
+        _ => None,
     }
 }
 
@@ -397,8 +413,22 @@ fn pending(topic: &Topic) -> Told {
         told @ (Told::Synced(_) | Told::Diverged(_)) if topic.completion.behind.is_some() => {
             told.clone()
         }
+        // That another is asked, or asked again, takes nothing back (`CMP-41`).
+        told @ Told::Synced(synced) if stands(topic, synced) => told.clone(),
         _ => Told::Syncing,
     }
+}
+
+/// Whether who vouched for it still does, by the same session.
+fn stands(topic: &Topic, synced: &Synced) -> bool {
+    let peer = topic.peers.get(&synced.provider);
+    topic.trusts(synced.provider)
+        && peer.is_some_and(|peer| match &peer.outcome {
+            Outcome::Drained(proof) => {
+                peer.is_connected() && synced.session == Some(proof.session())
+            }
+            _ => false,
+        })
 }
 
 fn tell_diverged(told: &Told, camps: Vec<Camp>) -> (Told, Vec<SyncEvent>) {

@@ -215,6 +215,8 @@ pub enum BehindCause {
     GossipLagged,
     /// The last gossip neighbour, or the provider that vouched, is gone.
     LinkLost,
+    /// This node was the only archive that it knew of; now there is another, to be asked.
+    NewProvider,
     /// An entry came whose predecessor is not held.
     Gap,
     /// A signed summary shows entries that are not held.

@@ -38,6 +38,7 @@ mod owner;
 mod peer;
 mod proof;
 mod publish;
+mod relapse;
 mod schedule;
 mod serving;
 mod session_table;

@@ -47,6 +47,16 @@ pub const NO_PROVIDER_AFTER_MS: u64 = 5_000;
 /// burst of gossip arrive by itself. Jitter of as much again is added.
 pub const BEHIND_SETTLE_MS: u64 = 200;
 
+/// A topic that falls behind within so many milliseconds after it has caught up has relapsed: the
+/// time to settle doubles. A burst that gossip cannot carry is then caught up on by some sessions
+/// and not by hundreds, and watchers are told as often.
+pub const RELAPSE_WITHIN_MS: u64 = 10_000;
+
+/// Relapses that double the time to settle. With jitter it then stays under 3.2 s, and so under the
+/// 5 s after which a topic that waits must be told something.
+pub const RELAPSES_COUNTED_MAX: u32 = 3;
+const _: () = assert!((BEHIND_SETTLE_MS << RELAPSES_COUNTED_MAX) * 2 < NO_PROVIDER_AFTER_MS);
+
 /// Shortest time between two audits of a topic, in milliseconds, less jitter of up to a half: so
 /// long can gossip that has fallen apart keep a change from a node.
 pub const AUDIT_MIN_MS: u64 = 60_000;

@@ -3,6 +3,7 @@
 //! `safety` is asked at every step, `liveness` and `agreement` once the faults have stopped.
 
 pub(crate) mod agreement;
+mod doubt;
 pub(crate) mod liveness;
 mod marker;
 mod promise;
@@ -10,6 +11,7 @@ mod safety;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use doubt::Doubt;
 use marker::Parties;
 use osier_core::{EntryHash, NodeId, OrderKey, SessionId, TopicId};
 use osier_engine::{CommandId, SyncEvent};
@@ -94,6 +96,7 @@ struct Watch {
     due_max: Time,
     forked: BTreeSet<NodeId>,
     failed: bool,
+    doubt: Doubt,
 }
 
 impl Checks {

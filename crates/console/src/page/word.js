@@ -104,6 +104,7 @@ export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 const CAUSES = {
   gossip_lagged: "live messages came too fast",
   link_lost: "the link was lost",
+  new_provider: "another provider has turned up",
   gap: "a predecessor is missing",
   watermark: "a trusted node holds more",
 };

@@ -263,6 +263,7 @@ impl Behind {
 pub(crate) enum Cause {
     GossipLagged,
     LinkLost,
+    NewProvider,
     Gap,
     Watermark,
 }
@@ -272,6 +273,7 @@ impl From<BehindCause> for Cause {
         match cause {
             BehindCause::GossipLagged => Self::GossipLagged,
             BehindCause::LinkLost => Self::LinkLost,
+            BehindCause::NewProvider => Self::NewProvider,
             BehindCause::Gap => Self::Gap,
             BehindCause::Watermark => Self::Watermark,
         }

@@ -158,6 +158,9 @@ impl Watch {
 
     /// Takes an event in; gives what is wrong with it.
     fn tell(&mut self, now: Time, slack: Time, upto: Lsn, event: &SyncEvent) -> Option<String> {
+        if let Some(what) = self.doubt.tell(event) {
+            return Some(what.to_owned());
+        }
         match event {
             SyncEvent::Appended {
                 from, upto: last, ..

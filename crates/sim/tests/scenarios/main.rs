@@ -4,6 +4,7 @@ mod audit;
 mod case;
 mod grant;
 mod slow;
+mod stands;
 mod support;
 
 use osier_core::{Coverage, Role};

@@ -124,3 +124,23 @@ fn a_slow_comparison_is_no_silence() {
         }
     }
 }
+
+/// `CMP-40`: a writer whom gossip cannot follow, for 20 s. The other says that it is behind, and so
+/// again after each time that it has caught up, but not ten times a second; and it has all soon
+/// after the last entry.
+#[test]
+fn a_long_burst_is_caught_up_on_now_and_then() {
+    let mut world = tuned(vec![NodeSpec::archive(), NodeSpec::peer()], |_| {});
+    start_all(&mut world);
+    world.run_for(5 * SEC);
+    for _ in 0..400 {
+        world.publish(0, 0, 1);
+        world.tell_lagged(1);
+        world.run_for(50 * MS);
+    }
+    reaches(&mut world, 1, 400, 5 * SEC);
+    let told = world.told(1, 0).into_iter();
+    let behind = told.filter(|(_, event)| matches!(event, SyncEvent::Behind { .. }));
+    let times = behind.count();
+    assert!((3..=20).contains(&times), "told behind {times} times");
+}
