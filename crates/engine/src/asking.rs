@@ -2,7 +2,7 @@
 
 use osier_core::{Duration, NodeId, RequestId, Role, SessionId, TopicId};
 use osier_policy::{Outcome, Phase, silent_at};
-use osier_proto::{ClientEnd, Mode};
+use osier_proto::{ClientEnd, FailureReason, Mode};
 
 use crate::{
     catch_up::Claim,
@@ -13,7 +13,9 @@ use crate::{
     input::{SessionEvent, SessionKey},
     limit,
     output::{OpenSession, Output},
+    pace,
     peer::{Link, SessionShown},
+    proof::Drained,
     schedule::Timer,
     session_table::Asking,
     status::outcome_word,
@@ -64,6 +66,7 @@ impl Engine {
                 with_token,
                 told: None,
                 silent: false,
+                crawls: false,
                 storing: 0,
             },
         );
@@ -212,6 +215,14 @@ impl Engine {
         expected: Option<u64>,
         now: Now,
     ) {
+        let Some(asking) = self.sessions.asking.get_mut(&key) else {
+            return;
+        };
+        let crawled = std::mem::replace(
+            &mut asking.crawls,
+            pace::is_hopeless(now.at.since(asking.opened), received, expected),
+        );
+        let slows_down = asking.crawls && !crawled;
         self.session_moved(key, now);
         let Some(asking) = self.sessions.asking.get_mut(&key) else {
             return;
@@ -221,6 +232,7 @@ impl Engine {
         let due = asking.told.is_none_or(|told| now.at.since(told) >= every)
             || expected == Some(received);
         let session = asking.session;
+        let mut brings = false;
         if due {
             asking.told = Some(now.at);
         }
@@ -233,6 +245,7 @@ impl Engine {
                 received >= peer.shown.received,
                 "progress never goes backwards"
             );
+            brings = received > peer.shown.received;
             peer.shown.received = received;
             peer.shown.expected = expected;
         }
@@ -247,6 +260,38 @@ impl Engine {
                 },
             );
         }
+        if slows_down {
+            self.reconsider(id, now);
+        } else if brings {
+            self.leave_it_to(id, provider, now);
+        }
+    }
+
+    /// A provider brings entries: sessions with trusted ones that are slow or silent are given up,
+    /// for what they sent from now on would come twice. They are asked again when this one is done
+    /// (`POL-26`).
+    fn leave_it_to(&mut self, id: TopicId, carrier: NodeId, now: Now) {
+        let Some(topic) = self.topics.get(&id).filter(|t| t.carries(carrier, now.at)) else {
+            return;
+        };
+        let slow = |key: &SessionKey, asking: &Asking| {
+            let peer = topic.peers.get(&asking.provider);
+            asking.topic == id
+                && asking.provider != carrier
+                && !asking.audit
+                && asking.storing == 0
+                && !self.sessions.is_settling(*key)
+                && topic.trusts(asking.provider)
+                && (asking.silent || peer.is_some_and(|peer| peer.outcome.is_slow(now.at)))
+        };
+        let all = self.sessions.asking.iter();
+        let slow = all.filter(|(key, asking)| slow(key, asking));
+        let keys: Vec<SessionKey> = slow.map(|(key, _)| *key).collect();
+        for key in keys {
+            let reason = FailureReason::Cancelled;
+            self.put(Output::CancelSession { key, reason });
+            self.asking_over(key, Meaning::LeftToAnother, now);
+        }
     }
 
     /// Only progress of this session puts off its deadline (`POL-17`).
@@ -257,10 +302,10 @@ impl Engine {
         asking.progress = now.at;
         let at = silent_at(asking.opened, now.at);
         let (id, provider, since) = (asking.topic, asking.provider, asking.opened);
-        let phase = if asking.session.is_none() {
-            Phase::Hello
-        } else {
-            Phase::Sending
+        let phase = match asking.session {
+            None => Phase::Hello,
+            Some(_) if asking.crawls => Phase::Crawling,
+            Some(_) => Phase::Sending,
         };
         if asking.silent {
             return;
@@ -367,7 +412,8 @@ impl Engine {
             peer.agreed = Some(now.at);
         }
         let stands = asking.audit
-            && matches!(peer.outcome, Outcome::Drained(_))
+            && matches!(&peer.outcome, Outcome::Drained(Drained(before))
+                if !meaning.settles(before, peer.disputed.as_ref()))
             && meaning.says_nothing_new();
         let (outcome, degraded, retry) = meaning.judge(now.at);
         let degraded = degraded.filter(|_| !stands);
@@ -455,11 +501,20 @@ impl Engine {
             return;
         };
         let trusted = topic.trusts(provider);
+        let carried = trusted && topic.peers.keys().any(|node| topic.carries(*node, now.at));
         let peer = topic.peer_mut(provider, now.at);
+        if carried && peer.asking.is_none() {
+            // Another brings what this one would bring, too (`POL-26`).
+            let at = now.at.after(Duration::from_millis(limit::CARRIED_RETRY_MS));
+            peer.retry_at = Some(at);
+            self.schedule.set(Timer::Retry(id, provider), at);
+            return;
+        }
         peer.retry_at = None;
         if peer.asking.is_none() && !matches!(peer.outcome, Outcome::Drained(_)) {
             peer.outcome = Outcome::Unasked;
-            if trusted || !peer.addresses.is_empty() || peer.neighbor {
+            let wanted = trusted || !peer.addresses.is_empty() || peer.neighbor;
+            if wanted && !self.is_served_stranger(id, provider) {
                 self.ask(id, provider, now);
             }
         }

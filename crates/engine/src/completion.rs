@@ -13,6 +13,7 @@ use osier_policy::{
 
 use crate::{
     catch_up::ask_again,
+    dispute::is_disputed,
     engine::{Engine, Now},
     event::{BehindCause, BehindState, Convergence, DegradedReason, SyncEvent, Synced, TopicPhase},
     limit,
@@ -189,7 +190,11 @@ impl Engine {
         };
         let facts = topic.facts(self.me, now.at);
         let verdict = verdict(topic.rule, &facts);
+        let disputed = is_disputed(&verdict);
         self.tell(id, verdict, now);
+        if disputed {
+            self.look_into_dispute(id, now);
+        }
         self.ask_more(id, now);
     }
 
@@ -440,7 +445,8 @@ fn tell_diverged(told: &Told, camps: Vec<Camp>) -> (Told, Vec<SyncEvent>) {
     (new, vec![SyncEvent::Diverged { camps }])
 }
 
-fn as_told(camps: Vec<Camp>) -> Vec<(StateHash, Vec<NodeId>)> {
+/// Camps as watchers are told of them.
+pub(crate) fn as_told(camps: Vec<Camp>) -> Vec<(StateHash, Vec<NodeId>)> {
     let pairs = camps.into_iter().map(|camp| (camp.state, camp.members));
     pairs.collect()
 }

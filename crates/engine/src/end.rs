@@ -4,7 +4,7 @@ use osier_core::{Duration, Instant};
 use osier_policy::{CutReason, Outcome, RefuseReason as Refused};
 use osier_proto::{ClientEnd, CutReason as Cut, Evidence, FailureReason, Mode, RefuseReason};
 
-use crate::{event::DegradedReason, limit, proof::Drained};
+use crate::{dispute::Disputed, event::DegradedReason, limit, proof::Drained};
 
 /// What the end of a session means.
 #[derive(Debug)]
@@ -26,6 +26,8 @@ pub(crate) enum Meaning {
     },
     /// The provider fell silent.
     Silent,
+    /// It was given up because another provider brings the same: ask again when that is done.
+    LeftToAnother,
     /// It gave way to another session: ask again.
     Again { after_ms: u64 },
 }
@@ -50,9 +52,15 @@ impl Meaning {
     pub(crate) fn says_nothing_new(&self) -> bool {
         match self {
             Self::Drained(evidence) => evidence.mode() == Mode::Equal,
-            Self::Refused { .. } | Self::Again { .. } => true,
+            Self::Refused { .. } | Self::Again { .. } | Self::LeftToAnother => true,
             Self::Gone(_) | Self::Cut { .. } | Self::Silent => false,
         }
+    }
+
+    /// Whether it ends a dispute about what the provider vouched for before: it has come to agree.
+    pub(crate) fn settles(&self, before: &Evidence, disputed: Option<&Disputed>) -> bool {
+        let is_about = disputed.is_some_and(|disputed| disputed.theirs == before.state());
+        is_about && matches!(self, Self::Drained(evidence) if evidence.state() != before.state())
     }
 
     pub(crate) fn judge(self, now: Instant) -> Judgement {
@@ -82,6 +90,7 @@ impl Meaning {
                 };
                 (outcome, Some(DegradedReason::Timeout), Again::Failed(None))
             }
+            Self::LeftToAnother => (Outcome::Unasked, None, Again::No),
             Self::Again { after_ms } => (
                 Outcome::Unasked,
                 None,

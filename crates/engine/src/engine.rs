@@ -161,6 +161,8 @@ impl Engine {
                 Timer::NoProvider(topic) | Timer::Reconsider(topic) => self.reconsider(topic, now),
                 Timer::CatchUp(topic) => self.catch_up(topic, now),
                 Timer::Audit(topic) => self.audit_due(topic, now),
+                Timer::Dispute(topic) => self.dispute_due(topic, now),
+                Timer::Laggards(topic) => self.laggards_due(topic, now),
                 Timer::Retry(topic, peer) => self.retry(topic, peer, now),
                 Timer::Silence(key) => self.silence(key, now),
             }

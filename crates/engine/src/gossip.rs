@@ -175,6 +175,7 @@ impl Engine {
         let peer = topic.peer_mut(signer, now.at);
         if theirs.state == mine.state && (theirs.set == mine.set || !whole) {
             peer.agreed = Some(now.at);
+            peer.lagging = None;
             if speaks_for_us {
                 topic.trickle.hear_consistent();
             }
@@ -192,7 +193,9 @@ impl Engine {
         }
         // Who holds less hears our watermark and asks us.
         let entries = heard.summary.set.count();
-        if entries >= mine.set.count() && !is_known {
+        if entries < mine.set.count() {
+            self.heard_laggard(id, signer, &theirs, now);
+        } else if !is_known {
             self.hint(
                 id,
                 signer,

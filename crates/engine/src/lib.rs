@@ -10,12 +10,12 @@
 //! | `input`, `output`, `event` | the contract with the driver and with applications |
 //! | `open` | taking part in a topic, leaving it |
 //! | `topic`, `peer` | what is known of each |
-//! | `asking`, `serving`, `session_table`, `end` | sessions and what their ends mean |
+//! | `asking`, `serving`, `session_table`, `pace`, `end` | sessions and what their ends mean |
 //! | `own_chain`, `publish` | the node's own writes |
 //! | `ingest`, `owner` | entries on their way to disk, and what the owner says in them |
 //! | `gossip`, `trickle`, `unauthentic` | hints out and in |
-//! | `audit` | asking again when nothing hints at it |
-//! | `completion`, `catch_up`, `proof` | facts, verdict, what watchers are told |
+//! | `audit`, `laggard` | asking again when nothing hints at it; rousing those who stay behind |
+//! | `completion`, `dispute`, `catch_up`, `proof` | facts, verdict, what watchers are told |
 //! | `status`, `word` | a topic at one moment; reasons for people |
 //! | `schedule` | every timer |
 //! | `limit` | every bound |
@@ -24,17 +24,20 @@ mod asking;
 mod audit;
 mod catch_up;
 mod completion;
+mod dispute;
 mod end;
 mod engine;
 mod event;
 mod gossip;
 mod ingest;
 mod input;
+mod laggard;
 pub mod limit;
 mod open;
 mod output;
 mod own_chain;
 mod owner;
+mod pace;
 mod peer;
 mod proof;
 mod publish;

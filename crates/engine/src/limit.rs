@@ -65,6 +65,35 @@ pub const AUDIT_MIN_MS: u64 = 60_000;
 /// idle topic whose archive is not heard in the swarm costs a round trip in so long.
 pub const AUDIT_MAX_MS: u64 = 8 * 60_000;
 
+/// How long a member whose watermark shows less than this node holds is left to come along, in
+/// milliseconds, with jitter of as much again: it hears our watermark within a second and asks
+/// within another.
+pub const LAGGARD_AFTER_MS: u64 = 5_000;
+
+/// Shortest time between two sessions that this node opens because one member stays behind, in
+/// milliseconds: a member that only says so costs a session a minute.
+pub const LAGGARD_AGAIN_MS: u64 = 60_000;
+
+/// Age of a session, in milliseconds, from which its pace is looked at: a slow link has brought the
+/// first batch by then.
+pub const CRAWLING_AFTER_MS: u64 = 30_000;
+
+/// A stream that would need longer than this for what it has announced, in milliseconds, is slow,
+/// however steadily it moves: an hour. A provider that makes entries up, or sends one now and then,
+/// keeps nobody from the next one for longer.
+pub const STREAM_MAX_MS: u64 = 60 * 60_000;
+
+/// How long a disagreement of drained providers stands before they are asked once more, in
+/// milliseconds, with jitter of as much again: what was written meanwhile has reached them.
+pub const DISPUTE_AFTER_MS: u64 = 1_000;
+
+/// Shortest time between two sessions with one provider about a disagreement, in milliseconds:
+/// where people go on writing, providers differ by what they wrote last.
+pub const DISPUTE_AGAIN_MS: u64 = 10_000;
+
+/// When a provider that failed is looked at again while another brings history, in milliseconds.
+pub const CARRIED_RETRY_MS: u64 = 1_000;
+
 /// Progress events of one session, at most one in so many milliseconds.
 pub const PROGRESS_EVERY_MS: u64 = 100;
 

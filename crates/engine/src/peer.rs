@@ -3,7 +3,13 @@
 use osier_core::{Instant, Role, SessionId, StateHash};
 use osier_policy::{Backoff, Outcome};
 
-use crate::{catch_up::Claim, input::SessionKey, proof::Drained};
+use crate::{
+    catch_up::Claim,
+    dispute::Disputed,
+    input::SessionKey,
+    laggard::{Lagging, Roused},
+    proof::Drained,
+};
 
 /// Whether sessions reach a peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,6 +56,12 @@ pub(crate) struct Peer {
     pub(crate) agreed: Option<Instant>,
     /// What it and this node held when its watermark last showed a difference.
     pub(crate) differed: Option<(StateHash, StateHash)>,
+    /// The last session about a disagreement.
+    pub(crate) disputed: Option<Disputed>,
+    /// Set while it is known to hold less than this node.
+    pub(crate) lagging: Option<Lagging>,
+    /// The last session that this node has opened because it stayed behind.
+    pub(crate) roused: Option<Roused>,
     /// When it was last heard of; the peer unheard of for longest is forgotten first.
     pub(crate) heard: Instant,
 }
@@ -70,6 +82,9 @@ impl Peer {
             claim: None,
             agreed: None,
             differed: None,
+            disputed: None,
+            lagging: None,
+            roused: None,
             heard: now,
         }
     }

@@ -19,6 +19,10 @@ pub(crate) enum Timer {
     CatchUp(TopicId),
     /// A provider that has not been heard to agree may be due to be asked.
     Audit(TopicId),
+    /// A member that was behind has had time to come along.
+    Laggards(TopicId),
+    /// Providers that were drained in other states may be asked once more.
+    Dispute(TopicId),
     /// A provider may be asked again.
     Retry(TopicId, NodeId),
     /// A session's provider may have been silent for too long.
@@ -67,6 +71,8 @@ impl Schedule {
             | Timer::Reconsider(t)
             | Timer::CatchUp(t)
             | Timer::Audit(t)
+            | Timer::Laggards(t)
+            | Timer::Dispute(t)
             | Timer::Retry(t, _) => *t == topic,
             Timer::Silence(_) => false,
         };

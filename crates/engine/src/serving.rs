@@ -61,8 +61,24 @@ impl Engine {
             Some(mine) if !mine.silent && (mine.session.is_some() || self.me < peer) => {
                 Err((RefuseReason::Superseded, limit::SUPERSEDED_RETRY_MS))
             }
+            _ if self.is_being_filled(topic, peer) => {
+                Err((RefuseReason::Overloaded, limit::OVERLOADED_RETRY_MS))
+            }
             _ => Ok(topic),
         }
+    }
+
+    /// Whether another trusted provider is half-way through bringing what this one would upload,
+    /// too. It is asked when that is done (`POL-26`).
+    fn is_being_filled(&self, id: TopicId, asker: NodeId) -> bool {
+        let Some(topic) = self.topics.get(&id).filter(|topic| topic.trusts(asker)) else {
+            return false;
+        };
+        topic.peers.iter().any(|(node, peer)| {
+            let left = peer.shown.expected.unwrap_or(0);
+            let half_way = (1..left).contains(&peer.shown.received);
+            *node != asker && half_way && topic.carries(*node, self.last())
+        })
     }
 
     fn grant(&mut self, ask: AskId, id: TopicId, client: NodeId, now: Now) {
@@ -74,6 +90,7 @@ impl Engine {
         let (keys, role) = (topic.keys.clone(), topic.role);
         let peer = topic.peer_mut(client, now.at);
         peer.heard = now.at;
+        peer.lagging = None;
         let newly_up = peer.link != Link::Up;
         let apart = newly_up && !peer.neighbor;
         peer.link = Link::Up;

@@ -26,6 +26,8 @@ pub(crate) struct Asking {
     pub(crate) told: Option<Instant>,
     /// Whether it has been told to be silent; its late end is still welcome.
     pub(crate) silent: bool,
+    /// Whether its pace is hopeless (`POL-19`).
+    pub(crate) crawls: bool,
     /// Batches of it that are on their way to disk: then the wait is ours, not the provider's.
     pub(crate) storing: u32,
 }
@@ -65,6 +67,13 @@ impl SessionTable {
     /// Sessions being served to a peer.
     pub(crate) fn serving_to(&self, client: NodeId) -> usize {
         self.serving.values().filter(|s| s.client == client).count()
+    }
+
+    /// Whether a session has its end, which waits for entries to be reported.
+    pub(crate) fn is_settling(&self, key: SessionKey) -> bool {
+        self.settling
+            .iter()
+            .any(|(_, settling, _)| *settling == key)
     }
 
     /// Whether a peer is being served in a topic: entries move both ways in that session.

@@ -1,11 +1,13 @@
 //! A topic at one moment, for a late watcher and for `status`.
 
-use osier_core::{Instant, NodeId};
-use osier_policy::{Outcome, Verdict, no_provider_at, silent_at, verdict};
+use osier_core::{Instant, NodeId, StateHash};
+use osier_policy::{Convergence, Outcome, Verdict, no_provider_at, silent_at, verdict};
 
 use crate::{
+    completion::as_told,
     event::{ProviderState, Synced, TopicPhase, TopicState},
     peer::Peer,
+    proof::Drained,
     session_table::SessionTable,
     topic::Topic,
     word,
@@ -21,7 +23,9 @@ pub(crate) fn state_of(
     let held = &topic.held;
     let peers = topic.peers.iter().filter(|(node, _)| **node != me);
     let phase = topic.completion.phase();
-    let (waiting, search_ms) = waited_for(topic, me, now);
+    let verdict = verdict(topic.rule, &topic.facts(me, now));
+    let camps = camps(topic, &verdict);
+    let (waiting, search_ms) = waited_for(topic, verdict, now);
     TopicState {
         phase,
         role: topic.role,
@@ -44,15 +48,29 @@ pub(crate) fn state_of(
             .completion
             .behind_state(now)
             .filter(|_| phase == TopicPhase::Behind),
-        camps: topic.completion.camps(),
+        camps,
         upto: held.last,
     }
 }
 
+/// Those who disagree, also where a rule is satisfied all the same (`POL-13`).
+fn camps(topic: &Topic, verdict: &Verdict<Drained>) -> Vec<(StateHash, Vec<NodeId>)> {
+    match verdict {
+        Verdict::Synced {
+            convergence: Convergence::Diverged { camps },
+            ..
+        } if topic.completion.is_synced() => as_told(camps.clone()),
+        _ => topic.completion.camps(),
+    }
+}
+
 /// Whom the rule waits for, and for how long somebody may still turn up.
-fn waited_for(topic: &Topic, me: NodeId, now: Instant) -> (Vec<NodeId>, Option<u64>) {
-    let facts = topic.facts(me, now);
-    let Verdict::Pending { waiting, .. } = verdict(topic.rule, &facts) else {
+fn waited_for(
+    topic: &Topic,
+    verdict: Verdict<Drained>,
+    now: Instant,
+) -> (Vec<NodeId>, Option<u64>) {
+    let Verdict::Pending { waiting, .. } = verdict else {
         return (Vec::new(), None);
     };
     let ends = no_provider_at(topic.completion.search_since());

@@ -131,6 +131,13 @@ impl Topic {
         wall.max(floor).max(near.unwrap_or_default())
     }
 
+    /// Whether a trusted peer's session is bringing history now.
+    pub(crate) fn carries(&self, node: NodeId, now: Instant) -> bool {
+        let peer = self.peers.get(&node);
+        let streams = peer.is_some_and(|peer| peer.outcome.is_streaming_well(now));
+        streams && self.trusts(node)
+    }
+
     /// Whether the peer's word counts: the one predicate for serving, counting and showing.
     pub(crate) fn trusts(&self, node: NodeId) -> bool {
         self.trust.trusted(node).is_some()

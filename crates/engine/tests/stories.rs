@@ -4,14 +4,20 @@ use std::collections::VecDeque;
 
 use bytes::Bytes;
 use osier_core::{
-    Duration, Instant, Kind, NodeId, Role, Ticket, Timestamp, TopicId, TopicSecret, testing::secret,
+    Duration, Instant, Kind, NodeId, RequestId, Role, SetSum, StateHash, Ticket, Timestamp,
+    TopicId, TopicSecret, testing::secret,
 };
 use osier_engine::{
-    CommandId, DegradedReason, Engine, EngineConfig, Input, Now, Output, OwnerWords, Reply,
+    AskId, CommandId, DegradedReason, Engine, EngineConfig, Input, Now, Output, OwnerWords, Reply,
     SessionEvent, SyncEvent, TopicPhase, TopicReport, TopicSetup,
 };
 use osier_policy::Rule;
-use osier_proto::{Lsn, StoreId, StorePoint, Summary};
+use osier_proto::{
+    Gossip, GossipMessage, Hello, Lsn, StoreId, StorePoint, Summary, WIRE_VERSION, Watermark,
+    encode_gossip,
+    limit::GOSSIP_PAYLOAD_BYTES_MAX,
+    testing::{MemorySource, Pair, PairConfig},
+};
 
 /// One engine with a hand on its clock.
 struct Desk {
@@ -19,6 +25,10 @@ struct Desk {
     now: Instant,
     topic: TopicId,
     lsn: u64,
+    me: u64,
+    owner: u64,
+    wall_ms: u64,
+    sequence: u64,
     outputs: VecDeque<Output>,
 }
 
@@ -51,6 +61,10 @@ impl Desk {
             now,
             topic: ticket.topic(),
             lsn: 0,
+            me,
+            owner,
+            wall_ms: 1_000,
+            sequence: 0,
             outputs,
         };
         desk.give(Input::Open(Box::new(TopicSetup {
@@ -75,7 +89,7 @@ impl Desk {
     fn clock(&self) -> Now {
         Now {
             at: self.now,
-            wall: Timestamp::from_millis(1_000),
+            wall: Timestamp::from_millis(self.wall_ms),
         }
     }
 
@@ -103,6 +117,64 @@ impl Desk {
             _ => None,
         };
         self.outputs.drain(..).filter_map(is_event).collect()
+    }
+
+    /// A watermark of a node that says it holds so many entries.
+    fn hear_watermark(&mut self, from: u64, entries: u8) {
+        let mut summary = Summary::empty();
+        summary.set = SetSum::from_parts(u64::from(entries), [entries; 32]);
+        summary.state = StateHash::from_bytes([entries; 32]);
+        self.sequence += 1;
+        let message = GossipMessage {
+            topic: self.topic,
+            sequence: self.sequence,
+            body: Gossip::Watermark(Watermark {
+                summary,
+                last: Lsn::new(u64::from(entries)),
+            }),
+        };
+        let bytes = encode_gossip(&secret(from), &message, GOSSIP_PAYLOAD_BYTES_MAX);
+        self.give(Input::Gossip {
+            topic: self.topic,
+            bytes: bytes.expect("a watermark fits"),
+        });
+    }
+
+    /// A node asks for a session.
+    fn is_asked_by(&mut self, from: u64) {
+        let (binding, request) = ([5; 32], RequestId::from_bytes([6; 16]));
+        let keys = ticket(self.owner).keys();
+        let hello = Hello {
+            versions: vec![WIRE_VERSION],
+            request,
+            proof: keys.proof(node(from), node(self.me), &binding, request),
+            role: Role::Peer,
+            summary: Summary::empty(),
+            token: None,
+        };
+        self.give(Input::SessionAsked {
+            ask: AskId(1),
+            peer: node(from),
+            binding,
+            hello: Box::new(hello),
+        });
+    }
+
+    /// The session that it has asked for drains a provider that holds nothing.
+    fn drains(&mut self) {
+        let nothing = || MemorySource::with(1, &[]);
+        let mut pair = Pair::new(PairConfig::new(&nothing(), &nothing()));
+        pair.run();
+        let key = self.outputs.iter().find_map(|output| match output {
+            Output::OpenSession(open) => Some(open.key),
+            _ => None,
+        });
+        let end = pair.client_ends.pop().expect("it has an end");
+        self.give(Input::Session {
+            key: key.expect("it has asked"),
+            event: SessionEvent::ClientEnded(end),
+        });
+        self.outputs.clear();
     }
 
     /// How many sessions it wants to open; told once.
@@ -456,4 +528,87 @@ fn a_node_that_is_no_archive_asks_a_stranger_at_once() {
         up: true,
     });
     assert_eq!(desk.asked(), 1, "it may learn from strangers whom to ask");
+}
+
+/// `ENT-16`, case IR-09: own entries go on in order, whatever the wall clock does.
+#[test]
+fn clock_jumps_both_ways() {
+    let mut desk = Desk::open(1, 1, Role::Archive);
+    desk.outputs.clear();
+    let mut seqs = Vec::new();
+    for wall_ms in [1_000_000_000_u64, 5, u64::MAX, 0, 2_000] {
+        desk.wall_ms = wall_ms;
+        desk.publish(b"x".to_vec());
+        let written = desk.outputs.iter().find_map(|output| match output {
+            Output::Commit(commit) => Some(commit.entries[0].header().seq().get()),
+            _ => None,
+        });
+        seqs.push(written.expect("it writes"));
+        desk.store();
+        desk.outputs.clear();
+    }
+    assert_eq!(seqs, [1, 2, 3, 4, 5]);
+}
+
+/// `SES-20`: of two sessions opened at once the smaller node's goes on.
+#[test]
+fn both_dial_at_once() {
+    let (small, large) = if node(1) < node(2) { (1, 2) } else { (2, 1) };
+    for (me, other) in [(small, large), (large, small)] {
+        let mut desk = Desk::open(me, other, Role::Peer);
+        assert_eq!(desk.asked(), 1, "the owner is asked");
+        desk.is_asked_by(other);
+        let granted = desk
+            .outputs
+            .iter()
+            .any(|output| matches!(output, Output::GrantSession(_)));
+        assert_eq!(granted, me == large);
+    }
+}
+
+/// `GOS-8`: a trusted signer holds more: behind, and it is asked, both after the settling time.
+#[test]
+fn watermark_ahead() {
+    let mut desk = Desk::open(1, 2, Role::Peer);
+    desk.drains();
+    assert_eq!(desk.phase(), TopicPhase::Synced);
+    desk.hear_watermark(2, 5);
+    desk.pass(100);
+    assert_eq!(
+        desk.phase(),
+        TopicPhase::Synced,
+        "gossip may still bring it"
+    );
+    desk.pass(1_000);
+    assert_eq!(desk.phase(), TopicPhase::Behind);
+    assert_eq!(desk.asked(), 1);
+}
+
+/// Who holds less is not asked, unless it stays behind (`GOS-10`).
+#[test]
+fn watermark_behind() {
+    let mut desk = Desk::open(1, 1, Role::Archive);
+    desk.publish(b"x".to_vec());
+    desk.store();
+    desk.outputs.clear();
+    desk.hear_watermark(2, 0);
+    desk.pass(4_900);
+    assert_eq!(desk.asked(), 0, "it hears of more and will ask");
+    desk.pass(10_200);
+    assert_eq!(desk.asked(), 1, "it did not");
+    desk.hear_watermark(2, 0);
+    desk.pass(50_000);
+    assert_eq!(desk.asked(), 0, "once a minute at most");
+}
+
+/// A stranger's claim makes nobody behind.
+#[test]
+fn watermark_forged() {
+    let mut desk = Desk::open(1, 1, Role::Archive);
+    desk.events();
+    desk.hear_watermark(7, 200);
+    desk.pass(3_000);
+    assert_eq!(desk.phase(), TopicPhase::Synced);
+    let told = |event: &SyncEvent| matches!(event, SyncEvent::Behind { .. });
+    assert!(!desk.events().iter().any(told));
 }

@@ -4,6 +4,8 @@ use std::fmt::Debug;
 
 use osier_core::{Coverage, Instant, OrderKey, SessionId, StateHash};
 
+use crate::deadline::hedge_at;
+
 /// Evidence that a provider has sent all it holds, as of a named snapshot, and that all of it is
 /// stored here. Made only by the session machine; there is no boolean to set instead (`POL-4`).
 pub trait Proof: Clone + Debug + Eq {
@@ -59,6 +61,24 @@ impl<P> Outcome<P> {
     pub const fn is_open(&self) -> bool {
         matches!(self, Self::Unasked | Self::Streaming { .. })
     }
+
+    /// Whether it streams and brings nothing, or so little that another is to be asked as well
+    /// (`POL-19`).
+    pub fn is_slow(&self, now: Instant) -> bool {
+        match self {
+            Self::Streaming {
+                since,
+                last_progress,
+                phase,
+            } => *phase == Phase::Crawling || now >= hedge_at(*since, *last_progress),
+            _ => false,
+        }
+    }
+
+    /// Whether it streams and is not slow.
+    pub fn is_streaming_well(&self, now: Instant) -> bool {
+        matches!(self, Self::Streaming { .. }) && !self.is_slow(now)
+    }
 }
 
 /// What a session is at.
@@ -70,6 +90,8 @@ pub enum Phase {
     Finding,
     /// Entries are on their way.
     Sending,
+    /// They are, and at this pace they will be for more than an hour.
+    Crawling,
     /// The marker is here; entries that it counts are not.
     Parked,
 }
@@ -81,6 +103,7 @@ impl Phase {
             Self::Hello => "hello",
             Self::Finding => "finding",
             Self::Sending => "sending",
+            Self::Crawling => "crawling",
             Self::Parked => "parked",
         }
     }

@@ -40,7 +40,7 @@ pub fn next_to_ask<P: Proof>(
         ready.truncate(free);
         return nodes(&ready);
     }
-    if streams().any(|seat| !is_slow(seat.provider, now)) {
+    if streams().any(|seat| !seat.provider.outcome.is_slow(now)) {
         return Vec::new();
     }
     if ready.is_empty() {
@@ -103,17 +103,6 @@ fn strangers<P>(facts: &Facts<P>, now: Instant) -> Vec<NodeId> {
 
 const fn is_streaming<P>(provider: &ProviderFacts<P>) -> bool {
     provider.connected && matches!(provider.outcome, Outcome::Streaming { .. })
-}
-
-fn is_slow<P>(provider: &ProviderFacts<P>, now: Instant) -> bool {
-    match &provider.outcome {
-        Outcome::Streaming {
-            since,
-            last_progress,
-            ..
-        } => now >= hedge_at(*since, *last_progress),
-        _ => false,
-    }
 }
 
 /// One that failed before comes after those who were not asked yet, whatever its rank.
