@@ -4,7 +4,7 @@ use osier_core::{Coverage, Duration, Instant, OrderKey};
 
 use super::*;
 use crate::{
-    fault::Fault,
+    fault::{Fault, Rule},
     limit::{ALIVE_EVERY_MS, PEER_SILENT_MS, PEER_STALLED_MS},
     marker::FailureReason,
     message::{Alive, Mode, Phase, RefuseReason},
@@ -47,6 +47,107 @@ fn provider_dies_after_400_of_1000() {
     assert_eq!(pair.evidence().mode(), Mode::Resume);
     assert_eq!(stored + pair.stored, 1000);
     assert_equal(&client, &provider);
+}
+
+/// The provider stops in order half-way: it says so, and its next life brings the rest.
+#[test]
+fn provider_restarts_mid_stream() {
+    let theirs = large_entries(3, 12);
+    let (client, provider) = stores(&[], &theirs);
+    let config = PairConfig::new(&client, &provider);
+    let mut batches = 0;
+    let mut pair = Pair::with_tamper(
+        config.clone(),
+        Box::new(move |_, message| {
+            batches += usize::from(matches!(message, Message::Entries(_)));
+            let lost = batches > 2 && !matches!(message, Message::Failed(_));
+            Transit::Deliver(if lost { Vec::new() } else { vec![message] })
+        }),
+    );
+    pair.step();
+    let stored = pair.stored;
+    assert!(
+        pair.client_ends.is_empty() && (1..12).contains(&stored),
+        "{stored}"
+    );
+    let now = pair.now;
+    let provider_session = pair.provider.as_mut().expect("it has granted");
+    provider_session.cancel(FailureReason::Restarting, now);
+    pair.run();
+    assert_eq!(
+        pair.client_end(),
+        &ClientEnd::Failed(FailureReason::Restarting)
+    );
+    let token = pair.token.expect("it came with the entries");
+    let mut pair = Pair::new(config.with_token(&token).with_nonce(2));
+    pair.run();
+    assert_eq!(stored + pair.stored, 12);
+    assert_equal(&client, &provider);
+}
+
+/// A parked marker is not kept: the next session judges its own.
+#[test]
+fn client_restarts_with_parked_marker() {
+    let theirs = large_entries(3, 6);
+    let (client, provider) = stores(&[], &theirs);
+    let config = PairConfig::new(&client, &provider);
+    let mut pair = Pair::with_tamper(
+        config.clone(),
+        Box::new(|_, message| {
+            let lost = matches!(message, Message::Entries(_));
+            Transit::Deliver(if lost { Vec::new() } else { vec![message] })
+        }),
+    );
+    pair.step();
+    assert!(pair.sent.contains(&(Direction::ToClient, "Complete")));
+    assert!(pair.client_ends.is_empty(), "it waits for what it counts");
+    drop(pair);
+    assert_eq!(client.hashes(topic()).len(), 0);
+    let mut pair = Pair::new(config.with_nonce(2));
+    pair.run();
+    assert_eq!(pair.evidence().received(), 6);
+}
+
+/// Entries and the token that covers them wait for one commit; without it neither is there.
+#[test]
+fn client_restarts_after_marker_before_persist() {
+    let (client, provider) = stores(&[], &entries(3, 20));
+    let config = PairConfig::new(&client, &provider);
+    let mut pair = Pair::new(config.clone());
+    pair.disks_answer = false;
+    pair.step();
+    assert!(pair.sent.contains(&(Direction::ToClient, "Complete")));
+    assert!(
+        pair.client_ends.is_empty(),
+        "what is not stored is not vouched for"
+    );
+    assert_eq!((pair.stored, pair.token.is_some()), (0, false));
+    drop(pair);
+    let mut pair = Pair::new(config.with_nonce(2));
+    pair.run();
+    assert_eq!(pair.evidence().received(), 20);
+}
+
+/// A provider that goes on after what it has announced breaks a rule.
+#[test]
+fn never_ending_stream() {
+    let theirs = entries(3, 5);
+    let more: Vec<_> = entries(4, 5).iter().map(Verified::to_wire).collect();
+    let (client, provider) = stores(&[], &theirs);
+    let pair = run_tampered(
+        PairConfig::new(&client, &provider),
+        move |message| match message {
+            Message::Entries(batch) => {
+                let mut on = batch.clone();
+                on.entries.clone_from(&more);
+                vec![Message::Entries(batch), Message::Entries(on)]
+            }
+            Message::Complete(_) => Vec::new(),
+            other => vec![other],
+        },
+    );
+    let rule = Fault::PeerMisbehaved(Rule::TooManyEntries);
+    assert_eq!(pair.client_end(), &ClientEnd::Fault(rule));
 }
 
 /// Without the token heads do the same.

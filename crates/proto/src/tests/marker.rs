@@ -108,6 +108,39 @@ fn a_second_marker_that_differs_is_a_fault() {
     }
 }
 
+/// A flood of markers is read as far as the session's end, and ends it once.
+#[test]
+fn flood_of_markers() {
+    let (config, _) = empty_client(&entries(3, 5));
+    let pair = run_tampered(config, |message| match message {
+        Message::Complete(marker) => {
+            let mut all = vec![Message::Complete(marker.clone()); 200];
+            all.extend(
+                (0..200)
+                    .map(|at| changed(marker.clone(), 2, |marker| marker.resume.0[0] ^= at as u8)),
+            );
+            all
+        }
+        other => vec![other],
+    });
+    assert_eq!(pair.evidence().received(), 5);
+}
+
+/// Without a marker nothing is drained, whatever came: silence ends the session.
+#[test]
+fn marker_that_never_comes() {
+    let (config, client) = empty_client(&entries(3, 5));
+    let pair = run_tampered(config, |message| match message {
+        Message::Complete(_) => Vec::new(),
+        other => vec![other],
+    });
+    assert!(matches!(
+        pair.client_end(),
+        ClientEnd::Silent | ClientEnd::Lost
+    ));
+    assert_eq!(client.hashes(topic()).len(), 5, "what came stays");
+}
+
 #[test]
 fn marker_of_another_session_topic_requester_or_request_is_rejected() {
     type Change = fn(&mut HistorySyncComplete);

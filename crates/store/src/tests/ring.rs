@@ -301,3 +301,21 @@ fn an_author_of_many_forks_costs_no_more_than_its_row() {
     let heads = store.snapshot(topic()).unwrap().heads(None, 1).unwrap();
     assert_eq!(heads[15].hash, sorted[16], "the next one moved up");
 }
+
+/// What a session serves is a snapshot: a ring that drops meanwhile takes nothing from it.
+#[test]
+fn pruning_during_a_session() {
+    let store = ring(Retention::Newest { entries: 10 });
+    let chain = chain(3, topic(), 40);
+    commit(&store, &chain[..20]);
+    let before = held(&store, &chain);
+    let view = store.snapshot(topic()).unwrap();
+    let summary = view.summary();
+    commit(&store, &chain[20..]);
+    assert!(
+        held(&store, &chain).is_disjoint(&before),
+        "all of it is dropped"
+    );
+    assert!(before.iter().all(|hash| view.holds(hash).unwrap()));
+    assert_eq!(view.summary(), summary);
+}

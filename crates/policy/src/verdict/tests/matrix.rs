@@ -1,6 +1,6 @@
 //! The rows of the matrix that are about one answer, each as one readable story.
 
-use osier_core::{Coverage, OrderKey, Role};
+use osier_core::{Coverage, NodeId, OrderKey, Role};
 
 use super::{COMPLETE, failure, quorum, refused, said, storage_first, waiting};
 use crate::{
@@ -115,36 +115,52 @@ fn silent_provider_steps_aside_until_its_marker_comes() {
     assert_eq!(said(&storage_first(&facts)), Some((node(1), COMPLETE)));
 }
 
-/// Rows "grant during session", "revoke during session", "trust list edited during session": a
-/// drained provider counts from the moment it is trusted, and no longer than that (`POL-2`).
-#[test]
-fn trust_changes_during_a_session() {
-    let mut trust = TrustList::new(node(1));
+const ARCHIVE: Standing = Standing {
+    rank: Rank::new(5),
+    role: Role::Archive,
+};
+
+/// Who counts, of an owner that is not here and node 2, which has drained, under this trust list.
+fn counts(trust: &TrustList) -> Option<NodeId> {
     let mut facts = facts([
         (node(1), provider(100, Role::Archive, Outcome::Unasked)),
         (node(2), stranger(drained(COMPLETE, 1))),
     ]);
     facts.providers.get_mut(&node(1)).unwrap().connected = false;
-    let judge = |trust: &TrustList, facts: &mut TestFacts| {
-        for (node, provider) in &mut facts.providers {
-            provider.trust = trust.trusted(*node);
-        }
-        said(&storage_first(facts)).map(|(node, _)| node)
-    };
-    let archive = Standing {
-        rank: Rank::new(5),
-        role: Role::Archive,
-    };
-    assert_eq!(judge(&trust, &mut facts), None);
-    trust.set_grants([(node(2), archive)]);
-    assert_eq!(judge(&trust, &mut facts), Some(node(2)), "granted");
+    for (node, provider) in &mut facts.providers {
+        provider.trust = trust.trusted(*node);
+    }
+    said(&storage_first(&facts)).map(|(node, _)| node)
+}
+
+/// A drained provider counts from the moment it is trusted (`POL-2`).
+#[test]
+fn grant_during_session() {
+    let mut trust = TrustList::new(node(1));
+    assert_eq!(counts(&trust), None);
+    trust.set_grants([(node(2), ARCHIVE)]);
+    assert_eq!(counts(&trust), Some(node(2)));
+}
+
+/// And no longer than that.
+#[test]
+fn revoke_during_session() {
+    let mut trust = TrustList::new(node(1));
+    trust.set_grants([(node(2), ARCHIVE)]);
+    assert_eq!(counts(&trust), Some(node(2)));
     trust.set_grants([]);
-    assert_eq!(judge(&trust, &mut facts), None, "revoked");
-    trust.trust(node(2), archive).unwrap();
-    assert_eq!(judge(&trust, &mut facts), Some(node(2)), "trusted here");
-    trust.set_grants([(node(2), archive)]);
+    assert_eq!(counts(&trust), None);
+}
+
+/// The node's own word goes before the owner's.
+#[test]
+fn trust_list_edited_during_session() {
+    let mut trust = TrustList::new(node(1));
+    trust.trust(node(2), ARCHIVE).unwrap();
+    assert_eq!(counts(&trust), Some(node(2)), "trusted here");
+    trust.set_grants([(node(2), ARCHIVE)]);
     trust.distrust(node(2)).unwrap();
-    assert_eq!(judge(&trust, &mut facts), None, "denied here");
+    assert_eq!(counts(&trust), None, "denied here");
 }
 
 /// Row "no network, then network", `POL-15`, `POL-16`: looked for, not found, found after all.
