@@ -1,14 +1,17 @@
 //! Byzantine providers: an honest session machine behind a wrapper that bends what it sends.
 //!
 //! A liar holds its own key and its own snapshot, so it can sign anything about them; it cannot
-//! sign for others. `marker` bends what is signed at the end, `stream` bends what comes before.
+//! sign for others. `marker` bends what is signed at the end, `stream` bends what comes before,
+//! `shown` leaves a part of the history out of the snapshot.
 
 mod marker;
+mod shown;
 mod stream;
 
 use bytes::Bytes;
 use osier_core::{NodeSecret, Signed};
 use osier_proto::{HistorySyncComplete, Message};
+pub(crate) use shown::shown;
 
 use crate::{clock::Time, dice::Dice};
 
@@ -57,6 +60,22 @@ pub enum Lie {
     MarkerTwice,
     /// Sends one entry each 400 ms; otherwise honest.
     Drips,
+    /// Sends its marker eight seconds late.
+    LateMarker,
+    /// Sends everything and never a marker.
+    NoMarker,
+    /// Leaves a whole batch out and vouches for it.
+    DropsBatch,
+    /// Goes on with entries that it makes up, and does not come to an end.
+    NeverEnds,
+    /// Sends its marker hundreds of times, in many versions.
+    FloodsMarkers,
+    /// Serves the first half of its history as if it were all; what it signs is true of that.
+    Stale,
+    /// Hides one author from everybody; what it signs is true of the rest.
+    HidesAuthor,
+    /// Hides another author from each client.
+    Equivocates,
 }
 
 /// All of them, in the order of the knob `lie`.
@@ -82,10 +101,18 @@ pub const ALL_LIES: [Lie; LIES] = [
     Lie::BentEntries,
     Lie::MarkerTwice,
     Lie::Drips,
+    Lie::LateMarker,
+    Lie::NoMarker,
+    Lie::DropsBatch,
+    Lie::NeverEnds,
+    Lie::FloodsMarkers,
+    Lie::Stale,
+    Lie::HidesAuthor,
+    Lie::Equivocates,
 ];
 
 /// How many there are.
-pub const LIES: usize = 21;
+pub const LIES: usize = 29;
 
 /// What goes on the wire.
 #[derive(Debug)]
@@ -114,6 +141,7 @@ pub(crate) struct Telling {
     /// Entries sent so far.
     sent: u64,
     last: Option<osier_core::EntryHash>,
+    batches: u64,
     silent: bool,
 }
 
@@ -125,6 +153,7 @@ impl Telling {
             held: Vec::new(),
             sent: 0,
             last: None,
+            batches: 0,
             silent: false,
         }
     }
@@ -146,8 +175,12 @@ impl Telling {
             | Lie::NeverAnswers
             | Lie::Stalls
             | Lie::Truncates
+            | Lie::NoMarker
+            | Lie::DropsBatch
             | Lie::BentEntries => self.bend_stream(message, dice),
             Lie::Drips => return Self::drip(message),
+            Lie::LateMarker => return Self::late(message),
+            Lie::NeverEnds => return self.never_ends(message),
             Lie::Garbage => return self.garbage(message, dice),
             _ => vec![message],
         };

@@ -10,6 +10,7 @@ mod engine;
 mod fault;
 mod life;
 mod link;
+mod meter;
 mod probe;
 mod receive;
 mod session;
@@ -79,6 +80,7 @@ pub struct World {
     pub(crate) checks: Checks,
     pub(crate) gossip_deaf: Vec<bool>,
     pub(crate) authors: Vec<Author>,
+    pub(crate) meter: meter::Meter,
     /// Whether faults are over.
     pub(crate) calm: bool,
     pub(crate) next_command: u64,
@@ -110,6 +112,7 @@ impl World {
             trace: Trace::new(mode),
             gossip_deaf: Vec::new(),
             authors: Vec::new(),
+            meter: meter::Meter::default(),
             calm: false,
             next_command: 0,
             events: 0,

@@ -3,10 +3,13 @@
 use osier_core::{
     EntryHash, KeyCache, NodeId, NodeSecret, RequestId, SessionId, Signed, StateHash, TopicId,
 };
-use osier_proto::{HistorySyncComplete, Message, Streamed};
+use osier_proto::{HistorySyncComplete, Message, Streamed, Token};
 
 use super::{Lie, Memory, Telling};
 use crate::dice::Dice;
+
+/// Markers in a flood, of either kind.
+const FLOOD: usize = 150;
 
 impl Telling {
     /// The marker as this liar shows it; other messages as they are.
@@ -28,10 +31,23 @@ impl Telling {
             Lie::MarkerTwice => {
                 return vec![Message::Complete(marker.clone()), Message::Complete(marker)];
             }
+            Lie::FloodsMarkers => return self.flood(&marker, dice),
             _ => resigned(&marker, &self.secret, |content| self.bend(content, dice)),
         };
         memory.marker = Some(marker);
         vec![Message::Complete(shown)]
+    }
+
+    /// The same marker many times, then as many that differ.
+    fn flood(&self, marker: &Signed<HistorySyncComplete>, dice: &mut Dice) -> Vec<Message> {
+        let mut all = vec![Message::Complete(marker.clone()); FLOOD];
+        for _ in 0..FLOOD {
+            let other = resigned(marker, &self.secret, |content| {
+                content.resume = Token(dice.bytes::<16>().to_vec());
+            });
+            all.push(Message::Complete(other));
+        }
+        all
     }
 
     fn bend(&self, marker: &mut HistorySyncComplete, dice: &mut Dice) {

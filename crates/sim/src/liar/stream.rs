@@ -1,11 +1,20 @@
 //! Lies in what comes before the marker.
 
 use bytes::Bytes;
-use osier_core::WireEntry;
-use osier_proto::{Entries, Message, encode_frame};
+use osier_core::{KeyCache, SetSum, TopicId, WireEntry, testing::Chain};
+use osier_proto::{Entries, Message, Mode, Token, encode_frame};
 
 use super::{Lie, Said, Telling};
-use crate::{clock::MS, dice::Dice};
+use crate::{
+    clock::{MS, SEC},
+    dice::Dice,
+};
+
+/// Who signs what a liar makes up: no node and no other author of a run.
+const MAKER: u64 = 3_000;
+
+/// Entries that it makes up in a session: two minutes' worth, longer than a run looks on.
+const MADE_UP: u64 = 400;
 
 impl Telling {
     /// Holds entries back until the marker has gone.
@@ -42,6 +51,12 @@ impl Telling {
                 without_some(entries, dice).into_iter().collect()
             }
             (Lie::BentEntries, Message::Entries(entries)) => vec![bent(entries)],
+            (Lie::NoMarker, Message::Complete(_)) => Vec::new(),
+            (Lie::DropsBatch, Message::Entries(entries)) => {
+                self.batches += 1;
+                let kept = (self.batches != 2).then_some(Message::Entries(entries));
+                kept.into_iter().collect()
+            }
             (_, other) => vec![other],
         }
     }
@@ -57,6 +72,32 @@ impl Telling {
             Said::Later(message, (at as u64 + 1) * 400 * MS)
         };
         batch.entries.into_iter().enumerate().map(one).collect()
+    }
+
+    /// The marker comes when nobody waits for it any more.
+    pub(super) fn late(message: Message) -> Vec<Said> {
+        match message {
+            Message::Complete(_) => vec![Said::Later(message, 8 * SEC)],
+            other => vec![Said::Message(other)],
+        }
+    }
+
+    /// To a client that has nothing it announces more entries than there are, and instead of a
+    /// marker it sends one that it has made up every now and then.
+    pub(super) fn never_ends(&mut self, message: Message) -> Vec<Said> {
+        match message {
+            Message::HelloAck(mut ack) if ack.mode == Mode::Empty => {
+                self.batches = 1;
+                ack.summary.set = SetSum::from_parts(u64::MAX / 2, *ack.summary.set.sum());
+                vec![Said::Message(Message::HelloAck(ack))]
+            }
+            Message::Complete(marker) if self.batches == 1 => {
+                self.silent = true;
+                let topic = marker.verify(&mut KeyCache::new());
+                made_up(topic.expect("an own marker holds").topic)
+            }
+            other => vec![Said::Message(other)],
+        }
     }
 
     /// The grant is honest; then bytes that are no frame.
@@ -82,8 +123,18 @@ impl Telling {
 /// The first of so many parts of a batch; none if that is nothing.
 fn first_part(mut entries: Entries, parts: usize) -> Option<Message> {
     entries.entries.truncate(entries.entries.len() / parts);
-    entries.token = None;
     (!entries.entries.is_empty()).then_some(Message::Entries(entries))
+}
+
+/// Entries without end, as far as a run goes.
+fn made_up(topic: TopicId) -> Vec<Said> {
+    let mut chain = Chain::in_topic(MAKER, topic);
+    let one = |at: u64| {
+        let entries = vec![chain.next(b"made up").to_wire()];
+        let token = Some(Token(vec![0; 16]));
+        Said::Later(Message::Entries(Entries { entries, token }), at * 300 * MS)
+    };
+    (1..=MADE_UP).map(one).collect()
 }
 
 fn without_some(mut entries: Entries, dice: &mut Dice) -> Option<Message> {

@@ -1,14 +1,20 @@
 //! Carrying out what a run has planned.
 
 use bytes::Bytes;
-use osier_core::{Control, Kind, NodeId};
+use osier_core::{Control, Kind, NodeId, Role};
 use osier_engine::{CommandId, Input};
+use osier_policy::Rank;
+use osier_proto::{
+    Gossip, GossipMessage, Lsn, Source, Summary, Watermark, encode_gossip,
+    limit::GOSSIP_PAYLOAD_BYTES_MAX,
+};
 
 use super::{Work, World};
 use crate::{
     author::{Author, Hostility, hostile_authors},
     clock::Time,
     event::{Event, NodeIndex},
+    gossip::rumour,
     workload::Action,
 };
 
@@ -75,6 +81,24 @@ impl World {
         self.write(index, topic, Kind::APPLICATION, entries)
     }
 
+    /// The same with bodies of so many bytes: a few make a batch.
+    pub fn publish_large(
+        &mut self,
+        index: NodeIndex,
+        topic: usize,
+        entries: u64,
+        bytes: usize,
+    ) -> Option<CommandId> {
+        let next = self.next_command + 1;
+        let body = |at: u64| {
+            let mut body = format!("n{index} {next} {at} ").into_bytes();
+            body.resize(bytes.max(body.len()), b'.');
+            vec![Bytes::from(body)]
+        };
+        let entries = (0..entries).map(body).collect();
+        self.write(index, topic, Kind::APPLICATION, entries)
+    }
+
     fn write(
         &mut self,
         index: NodeIndex,
@@ -107,6 +131,54 @@ impl World {
     ) -> Option<CommandId> {
         let items = vec![Bytes::from(control.to_bytes())];
         self.write(index, topic, Kind::CONTROL, vec![items])
+    }
+
+    /// A node's own trust list is edited: a rank and a role for another node, or distrust.
+    pub fn trust(
+        &mut self,
+        index: NodeIndex,
+        topic: usize,
+        other: NodeIndex,
+        entry: Option<(u16, Role)>,
+    ) {
+        let (topic, node) = (self.topic(topic), self.id(other));
+        self.next_command += 1;
+        let command = CommandId(self.next_command);
+        self.checks.publishes(index, topic, command);
+        let input = Input::Trust {
+            command,
+            topic,
+            node,
+            entry: entry.map(|(rank, role)| (Rank::new(rank), role)),
+        };
+        self.work.push_back(Work::Tell(index, Box::new(input)));
+        self.settle();
+    }
+
+    /// A watermark in a node's name reaches another: what the first holds, after a change.
+    pub fn tell_watermark(
+        &mut self,
+        from: NodeIndex,
+        to: NodeIndex,
+        change: impl FnOnce(&mut Summary),
+    ) {
+        let topic = self.topic(0);
+        let view = self.nodes[from].vault.store.view(topic);
+        let mut summary = view.expect("memory can be read").summary();
+        change(&mut summary);
+        self.next_command += 1;
+        let message = GossipMessage {
+            topic,
+            sequence: u64::MAX - self.next_command,
+            body: Gossip::Watermark(Watermark {
+                summary,
+                last: Lsn::new(u64::MAX),
+            }),
+        };
+        let secret = &self.nodes[from].secret;
+        let bytes = encode_gossip(secret, &message, GOSSIP_PAYLOAD_BYTES_MAX);
+        self.tell_gossip(to, &rumour(topic, bytes.expect("a watermark fits")));
+        self.settle();
     }
 
     /// Whether an author is a hostile one.

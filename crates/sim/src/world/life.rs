@@ -1,9 +1,9 @@
 //! Nodes start, stop in order, crash, lose their disks.
 
-use osier_core::{Role, TopicId};
+use osier_core::{Entry, Role, TopicId, Verified};
 use osier_engine::{Engine, EngineConfig, Input, OwnerWords, TopicSetup};
 use osier_proto::{Source, StoreId};
-use osier_store::{ControlRow, Retention, TopicRecord};
+use osier_store::{Batch, ControlRow, Retention, TopicRecord};
 
 use super::{Work, World};
 use crate::{
@@ -188,6 +188,17 @@ impl World {
             .note(self.now, index, format_args!("loses its disk"));
         self.nodes[index].vault = Vault::new(StoreId::from_bytes(self.dice.node.bytes()));
         self.checks.wiped(index);
+    }
+
+    /// Puts entries on the disk of a node that is not running.
+    pub fn preload(&mut self, index: NodeIndex, entries: Vec<Verified<Entry>>) {
+        assert!(
+            self.nodes[index].up.is_none(),
+            "a disk is filled while nobody uses it"
+        );
+        let mut batch = Batch::new();
+        batch.extend(entries);
+        self.nodes[index].vault.put(&batch);
     }
 
     /// Crashes and starts again after a while.

@@ -1,8 +1,8 @@
 //! What the checkers are shown as the world goes on.
 
-use osier_core::TopicId;
+use osier_core::{EntryHash, TopicId};
 use osier_engine::{SyncEvent, Synced, TopicState};
-use osier_proto::{ClientEnd, Lsn, ProviderEnd};
+use osier_proto::{ClientEnd, Lsn, ProviderEnd, Source};
 
 use super::World;
 use crate::{check::marker_parties, clock::Time, event::NodeIndex, node::Live};
@@ -100,6 +100,15 @@ impl World {
         let up = node.up.as_ref()?;
         up.engine
             .state(self.topic(topic), node.clock.read(self.now))
+    }
+
+    /// What a node's log holds of a topic after a place: what an application reads.
+    pub fn read_log(&self, index: NodeIndex, topic: usize, after: Lsn) -> Vec<(Lsn, EntryHash)> {
+        let view = self.nodes[index].vault.store.view(self.topic(topic));
+        let page = view.expect("memory can be read");
+        let page = page.log(after, usize::MAX, usize::MAX);
+        let entries = page.expect("memory can be read").entries.into_iter();
+        entries.map(|(at, entry)| (at, entry.hash())).collect()
     }
 
     /// How many nodes there are.

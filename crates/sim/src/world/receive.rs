@@ -137,6 +137,9 @@ impl World {
                 match live.decoder.next_message() {
                     Ok(Some(message)) => {
                         note_heard(&mut live.heard, &message, live.machine.is_client());
+                        if let Message::Entries(batch) = &message {
+                            self.meter.read((live.peer, index), live.topic, batch);
+                        }
                         live.machine.session().handle(message, now);
                     }
                     Ok(None) => break,

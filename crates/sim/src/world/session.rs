@@ -1,17 +1,19 @@
 //! Sessions: opened, granted, driven, ended.
 
+use std::sync::Arc;
+
 use osier_core::{NodeId, TopicId};
 use osier_engine::{GrantSession, Input, OpenSession, SessionEvent, SessionKey};
 use osier_proto::{
     ClientConfig, ClientEnd, ClientSession, FailureReason, Fault, FrameDecoder, Message,
-    ProviderConfig, ProviderEnd, ProviderSession, SessionOutput, TokenSeal,
+    ProviderConfig, ProviderEnd, ProviderSession, SessionOutput, Source, StoreId, TokenSeal,
 };
 
 use super::{Work, World};
 use crate::{
     clock::MS,
     event::{Event, Life, NodeIndex},
-    liar::Telling,
+    liar::{Lie, Telling, shown},
     network::{Connection, Reader},
     node::{Heard, Live, Machine},
 };
@@ -58,6 +60,7 @@ impl World {
         let now = node.clock.read(self.now).at;
         let up = node.up.as_mut().expect("a running engine grants");
         let asked = up.asks.remove(&grant.ask).expect("an ask is decided once");
+        let omits = node.spec.lie.is_some_and(Lie::omits);
         let config = ProviderConfig {
             me: node.secret.clone(),
             client: self.nodes[asked.peer].id,
@@ -66,7 +69,7 @@ impl World {
             binding: asked.binding,
             session: grant.session,
             role: grant.role,
-            source: self.nodes[index].vault.source(),
+            source: self.shown(index, grant.topic, asked.peer),
             seal: TokenSeal::new(&self.nodes[index].secret),
         };
         self.trace.note(
@@ -76,7 +79,9 @@ impl World {
         );
         match ProviderSession::accept(config, asked.hello, now) {
             Ok(machine) => {
-                self.checks.granted(index, grant.topic, grant.session);
+                if !omits {
+                    self.checks.granted(index, grant.topic, grant.session);
+                }
                 let machine = Machine::Provider(machine);
                 let place = (grant.topic, asked.stream, 1, asked.peer);
                 self.begin(index, grant.key, place, machine, Heard::default());
@@ -86,6 +91,19 @@ impl World {
                 self.close_end(asked.stream, 1);
                 let end = SessionEvent::ProviderEnded(ProviderEnd::Lost);
                 self.tell_session(index, grant.key, end);
+            }
+        }
+    }
+
+    /// Where a client's snapshot comes from: the store, or what a liar makes of it.
+    fn shown(&mut self, index: NodeIndex, topic: TopicId, client: NodeIndex) -> Arc<dyn Source> {
+        let node = &self.nodes[index];
+        match node.spec.lie.filter(|lie| lie.omits()) {
+            None => node.vault.source(),
+            Some(lie) => {
+                let id = StoreId::from_bytes(self.dice.liar.bytes());
+                let client = self.nodes[client].id;
+                shown(lie, &node.vault.store, topic, client, id)
             }
         }
     }

@@ -48,6 +48,10 @@ impl World {
     }
 
     pub(super) fn write_piece(&mut self, stream: u64, to_end: usize, piece: Piece) {
+        if let (Piece::Bytes(bytes), Some(open)) = (&piece, self.network.streams.get(&stream)) {
+            let [from, to] = [1 - to_end, to_end].map(|end| open.ends[end].node);
+            self.meter.wrote(from, to, bytes.len());
+        }
         for at in self.network.write(self.now, stream, to_end, piece) {
             self.queue.put(
                 at,

@@ -24,7 +24,7 @@ fn is_synced(world: &World, node: usize) -> bool {
     phase(world, node) == Some(TopicPhase::Synced)
 }
 
-fn vouchers(world: &World, node: usize) -> Vec<(osier_core::NodeId, Coverage)> {
+fn covered_by(world: &World, node: usize) -> Vec<(osier_core::NodeId, Coverage)> {
     let told = world.told(node, 0);
     let synced = told.into_iter().filter_map(|(_, event)| match event {
         SyncEvent::HistorySynced(synced) => Some((synced.provider, synced.coverage)),
@@ -55,7 +55,7 @@ fn a_granted_archive_stands_in_for_its_owner() {
     no_violation(&world);
     assert!(done, "{:?}", world.state(2, 0));
     let archive = world.node_id(1);
-    assert_eq!(vouchers(&world, 2), [(archive, Coverage::Complete)]);
+    assert_eq!(covered_by(&world, 2), [(archive, Coverage::Complete)]);
 }
 
 /// Without the grant the same archive is a stranger, and the topic fails with a reason.
@@ -72,7 +72,7 @@ fn an_archive_without_a_grant_is_a_stranger() {
     no_violation(&world);
     let state = world.state(2, 0).expect("it runs");
     assert_eq!(state.entries, 8, "entries are judged by themselves");
-    assert_eq!(vouchers(&world, 2), []);
+    assert_eq!(covered_by(&world, 2), []);
     let failed = |event: &SyncEvent| matches!(event, SyncEvent::HistorySyncFailed { .. });
     assert!(world.told(2, 0).iter().any(|(_, event)| failed(event)));
 }
@@ -94,7 +94,7 @@ fn a_revoked_archive_no_longer_counts() {
     world.start(2);
     world.run_for(30 * SEC);
     no_violation(&world);
-    assert_eq!(vouchers(&world, 2), []);
+    assert_eq!(covered_by(&world, 2), []);
     let shown = world.state(2, 0).expect("it runs").providers;
     let archive = world.node_id(1);
     let standing = shown.iter().find(|provider| provider.node == archive);
@@ -126,6 +126,6 @@ fn a_ring_that_restarts_still_knows_the_grant() {
     let done = world.run_while(30 * SEC, |world| !is_synced(world, 2));
     no_violation(&world);
     assert!(done, "{:?}", world.state(2, 0));
-    let last = vouchers(&world, 2).pop().map(|(provider, _)| provider);
+    let last = covered_by(&world, 2).pop().map(|(provider, _)| provider);
     assert_eq!(last, Some(world.node_id(1)));
 }

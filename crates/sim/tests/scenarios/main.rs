@@ -3,15 +3,22 @@
 mod audit;
 mod case;
 mod grant;
+mod hint;
+mod marker;
+mod minority;
+mod provider;
+mod restart;
+mod scale;
 mod slow;
 mod stands;
 mod support;
+mod trust;
 
 use osier_core::{Coverage, Role};
 use osier_engine::{BehindCause, SyncEvent, TopicPhase};
-use osier_sim::{Action, Knobs, Lie, MS, NodeSpec, SEC, World};
+use osier_sim::{Action, Knobs, MS, NodeSpec, SEC, World};
 use support::{
-    coverages, entries, has_told, modes, no_violation, reaches, start_all, tuned, world,
+    coverages, entries, has_told, modes, no_violation, reaches, start_all, tuned, with_liar, world,
 };
 
 #[test]
@@ -101,53 +108,15 @@ fn provider_dies_at_400_of_1000() {
     reaches(&mut world, 2, 1000, 120 * SEC);
 }
 
-fn with_liar(lie: Lie) -> World {
-    let liar = NodeSpec::archive()
-        .lying(lie)
-        .trusting(0, 10, Role::Archive);
-    let joiner = NodeSpec::peer()
-        .trusting(1, 1, Role::Archive)
-        .trusting(0, 2, Role::Archive);
-    let mut world = world(vec![NodeSpec::archive(), liar, joiner]);
-    world.start(0);
-    world.publish(0, 0, 30);
-    world.start(1);
-    reaches(&mut world, 1, 30, 10 * SEC);
-    world
-}
-
 #[test]
 fn every_liar_is_seen_through_and_the_honest_provider_is_asked() {
     for lie in osier_sim::ALL_LIES {
         let mut world = with_liar(lie);
         world.start(2);
-        reaches(&mut world, 2, 30, 30 * SEC);
+        reaches(&mut world, 2, 30, 45 * SEC);
         world.run_for(5 * SEC);
         no_violation(&world);
     }
-}
-
-/// Its marker vouches for what it leaves out: never "synced" on its word while that is missing.
-#[test]
-fn withholding_provider_is_cut() {
-    let mut world = with_liar(Lie::Withholds);
-    world.start(2);
-    let liar = world.node_id(1);
-    world.run_for(10 * SEC);
-    no_violation(&world);
-    let on_its_word = has_told(&world, 2, |event| {
-        matches!(event, SyncEvent::HistorySynced(synced) if synced.provider == liar
-            && synced.entries < 30)
-    });
-    assert!(!on_its_word);
-}
-
-/// A marker that overtakes its entries is parked and judged when they are there.
-#[test]
-fn early_marker_is_parked() {
-    let mut world = with_liar(Lie::EarlyMarker);
-    world.start(2);
-    reaches(&mut world, 2, 30, 20 * SEC);
 }
 
 /// IR-04, PL-01: two islands that both write become one again.

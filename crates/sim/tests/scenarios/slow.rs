@@ -2,20 +2,9 @@
 
 use osier_core::Role;
 use osier_engine::{DegradedReason, SyncEvent};
-use osier_sim::{Knobs, Lie, MS, NodeSpec, SEC, World};
+use osier_sim::{Knobs, Lie, MS, NodeSpec, SEC};
 
-use crate::support::{entries, has_told, no_violation, reaches, start_all, tuned};
-
-fn alone_with_liar(lie: Lie, tune: impl FnOnce(&mut Knobs)) -> World {
-    let joiner = NodeSpec::peer();
-    let mut world = tuned(vec![NodeSpec::archive().lying(lie), joiner], tune);
-    world.start(0);
-    world.publish(0, 0, 40);
-    world.run_for(SEC);
-    world.deafen(1, true);
-    world.start(1);
-    world
-}
+use crate::support::{alone_with_liar, entries, has_told, no_violation, reaches, start_all, tuned};
 
 /// A provider that never answers is given up after five seconds, with a word.
 #[test]

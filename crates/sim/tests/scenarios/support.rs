@@ -1,9 +1,9 @@
 //! Worlds, and what a story waits for and looks at.
 
-use osier_core::Coverage;
-use osier_engine::{SyncEvent, TopicPhase};
+use osier_core::{Coverage, NodeId, Role};
+use osier_engine::{SyncEvent, Synced, TopicPhase};
 use osier_proto::Mode;
-use osier_sim::{Knobs, MS, NodeSpec, TraceMode, World};
+use osier_sim::{Knobs, Lie, MS, NodeSpec, SEC, TraceMode, World};
 
 /// A world with these nodes, one topic owned by node 0, nothing started.
 pub(crate) fn world(specs: Vec<NodeSpec>) -> World {
@@ -19,7 +19,12 @@ pub(crate) fn joined_through(bootstrap: &[usize], specs: Vec<NodeSpec>) -> World
     made(specs, bootstrap, |_| {})
 }
 
-fn made(specs: Vec<NodeSpec>, bootstrap: &[usize], tune: impl FnOnce(&mut Knobs)) -> World {
+/// Both.
+pub(crate) fn made(
+    specs: Vec<NodeSpec>,
+    bootstrap: &[usize],
+    tune: impl FnOnce(&mut Knobs),
+) -> World {
     let mut knobs = Knobs::calm();
     tune(&mut knobs);
     let mode = match std::env::var_os("OSIER_SIM_TRACE") {
@@ -105,4 +110,59 @@ pub(crate) fn sessions_begun(world: &World, node: usize, after: u64) -> usize {
         .into_iter()
         .filter(|(at, event)| *at >= after && matches!(event, SyncEvent::SyncStarted { .. }));
     begun.count()
+}
+
+/// Every `HistorySynced` that a node has told, with the time.
+pub(crate) fn synced(world: &World, node: usize) -> Vec<(u64, Synced)> {
+    let told = world.told(node, 0).into_iter();
+    let synced = told.filter_map(|(at, event)| match event {
+        SyncEvent::HistorySynced(synced) => Some((at, synced.clone())),
+        _ => None,
+    });
+    synced.collect()
+}
+
+/// On whose word a node has said that it is synced, in order.
+pub(crate) fn vouchers(world: &World, node: usize) -> Vec<NodeId> {
+    let said = synced(world, node).into_iter();
+    said.map(|(_, synced)| synced.provider).collect()
+}
+
+/// Whether a node has told that another cannot be counted on.
+pub(crate) fn has_degraded(world: &World, node: usize, other: usize) -> bool {
+    let other = world.node_id(other);
+    has_told(
+        world,
+        node,
+        |event| matches!(event, SyncEvent::HistorySyncDegraded { provider, .. } if *provider == other),
+    )
+}
+
+/// Nodes 0 and 1 are archives that hold 30 entries, and 1 is a liar; node 2 will join and ranks the
+/// liar first.
+pub(crate) fn with_liar(lie: Lie) -> World {
+    let liar = NodeSpec::archive()
+        .lying(lie)
+        .trusting(0, 10, Role::Archive);
+    let joiner = NodeSpec::peer()
+        .trusting(1, 1, Role::Archive)
+        .trusting(0, 2, Role::Archive);
+    let mut world = world(vec![NodeSpec::archive(), liar, joiner]);
+    world.start(0);
+    world.publish(0, 0, 30);
+    world.start(1);
+    reaches(&mut world, 1, 30, 10 * SEC);
+    world
+}
+
+/// Node 0 is a lying owner with 40 entries; node 1 joins, hears no gossip, and knows nobody else.
+pub(crate) fn alone_with_liar(lie: Lie, tune: impl FnOnce(&mut Knobs)) -> World {
+    let joiner = NodeSpec::peer();
+    let mut world = tuned(vec![NodeSpec::archive().lying(lie), joiner], tune);
+    world.start(0);
+    world.publish(0, 0, 40);
+    world.run_for(SEC);
+    world.deafen(1, true);
+    world.start(1);
+    world
 }
