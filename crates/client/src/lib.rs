@@ -63,10 +63,10 @@ pub use osier_core::{
     Role, SessionId, StateHash, Ticket, TicketInvalid, TopicId, Verified,
 };
 pub use osier_engine::{
-    BehindCause, BehindState, Convergence, DegradedReason, EntryPhase, ProviderState, SyncEvent,
-    Synced, TopicPhase, TopicState,
+    BehindCause, BehindState, Convergence, DegradedReason, EntryPhase, PassedOn, ProviderState,
+    SyncEvent, Synced, TopicPhase, TopicState,
 };
-pub use osier_node::{EventStream, random_bytes};
+pub use osier_node::{EphemeralStream, EventStream, random_bytes};
 pub use osier_policy::{
     Rank, Rule, RuleTextInvalid, SpaceVerdict, TopicState as SpaceStanding, WithdrawReason,
 };

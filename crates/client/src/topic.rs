@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use osier_core::{Coverage, EntryHash, Kind, NodeId, Role, StateHash, Ticket, TopicId};
-use osier_engine::{Rule, TopicState};
-use osier_node::{EventStream, Node, is_space, mark_space};
+use osier_engine::{PassedOn, Rule, TopicState};
+use osier_node::{EphemeralStream, EventStream, Node, is_space, mark_space};
 use osier_policy::{Rank, Standing};
 use osier_proto::{Lsn, Source};
 
@@ -213,6 +213,27 @@ impl Topic {
     ) -> Result<Vec<EntryHash>> {
         let node = self.inner.node().await?;
         Ok(node.publish(self.id, kind, entries).await?)
+    }
+
+    /// Passes an item of at most 3,840 bytes on to the nodes that take part now, and says how far
+    /// it got. It is not stored, comes to each at most a few times and to some perhaps not at all:
+    /// for what is worth nothing later, such as who is typing.
+    ///
+    /// # Errors
+    /// If the node is offline.
+    pub async fn pass_on(&self, kind: Kind, item: impl Into<Bytes>) -> Result<PassedOn> {
+        let node = self.inner.running().ok_or(Error::Offline)?;
+        Ok(node.pass_on(self.id, kind, item.into()).await?)
+    }
+
+    /// Listens for what other nodes pass on. Any node of the topic may have made an item up: judge
+    /// it by what it says.
+    ///
+    /// # Errors
+    /// If the node is offline.
+    pub async fn ephemeral(&self) -> Result<EphemeralStream> {
+        let node = self.inner.running().ok_or(Error::Offline)?;
+        Ok(node.ephemeral(self.id).await?)
     }
 
     /// Follows the topic from a position: the present state first, then every entry behind the

@@ -14,6 +14,7 @@
 //! | `set` | the additive fingerprint of a set of entries, and the range order |
 //! | `control` | what a topic's owner says: grants, revocations, the manifest of a space |
 //! | `coverage` | what a provider's history reaches back to |
+//! | `rate` | how often something may happen |
 //! | `ticket` | what joins a node to a topic |
 //! | `time` | instants, durations, wall-clock stamps; no `now()` |
 //! | `limit` | every bound of the vocabulary with unit, reason and consequence |
@@ -28,6 +29,7 @@ mod envelope;
 mod frontier;
 mod id;
 pub mod limit;
+mod rate;
 mod set;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
@@ -49,6 +51,7 @@ pub use frontier::{AuthorTips, Head, frontier_branch, frontier_leaf, frontier_ro
 pub use id::{
     BodyHash, EntryHash, IdTextInvalid, ItemHash, NodeId, RequestId, SessionId, StateHash, TopicId,
 };
+pub use rate::{Bucket, Rate};
 pub use set::{OrderKey, SetSum};
 pub use ticket::{Ticket, TicketInvalid, TopicKeys, TopicSecret};
 pub use time::{Duration, Instant, Timestamp};

@@ -100,6 +100,12 @@ impl Engine {
                     now,
                 );
             }
+            Input::PassOn {
+                command,
+                topic,
+                kind,
+                item,
+            } => self.pass_on(command, topic, kind, item, now),
             Input::Trust {
                 command,
                 topic,

@@ -37,7 +37,7 @@ impl Engine {
     }
 
     /// Signs and sends; false when the message does not fit the payload room.
-    fn broadcast(&mut self, id: TopicId, body: Gossip) -> bool {
+    pub(crate) fn broadcast(&mut self, id: TopicId, body: Gossip) -> bool {
         let Some(topic) = self.topics.get_mut(&id) else {
             return true;
         };
@@ -122,6 +122,7 @@ impl Engine {
                     topic.peer_mut(signer, now.at).role_said = role;
                 }
             }
+            Gossip::Ephemeral { kind, item } => self.heard_ephemeral(id, signer, kind, item, now),
         }
     }
 

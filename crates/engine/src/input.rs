@@ -45,6 +45,17 @@ pub enum Input {
         /// One list of items for each entry, in order.
         entries: Vec<Vec<Bytes>>,
     },
+    /// Pass an ephemeral item on to who listens now (`GOS-10`).
+    PassOn {
+        /// Answered at once.
+        command: CommandId,
+        /// Where.
+        topic: TopicId,
+        /// What the item is.
+        kind: Kind,
+        /// The item.
+        item: Bytes,
+    },
     /// Change the node's own trust list. Durable before it is answered.
     Trust {
         /// Answered when durable.

@@ -16,6 +16,7 @@
 //! | `gossip`, `trickle`, `unauthentic` | hints out and in |
 //! | `audit`, `laggard` | asking again when nothing hints at it; rousing those who stay behind |
 //! | `completion`, `dispute`, `catch_up`, `proof` | facts, verdict, what watchers are told |
+//! | `ephemeral` | what is passed on and never stored |
 //! | `status`, `word` | a topic at one moment; reasons for people |
 //! | `schedule` | every timer |
 //! | `limit` | every bound |
@@ -27,6 +28,7 @@ mod completion;
 mod dispute;
 mod end;
 mod engine;
+mod ephemeral;
 mod event;
 mod gossip;
 mod ingest;
@@ -61,4 +63,6 @@ pub use input::{
 };
 // The driver and the application's library name these without depending on the policy.
 pub use osier_policy::{OwnerWords, Rank, Rule, RuleTextInvalid};
-pub use output::{CommandError, Commit, GrantSession, OpenSession, Output, OwnerWord, Reply};
+pub use output::{
+    CommandError, Commit, GrantSession, OpenSession, Output, OwnerWord, PassedOn, Reply,
+};

@@ -1,5 +1,7 @@
 //! Every bound of the engine: unit, reason, and what happens when it is reached.
 
+use osier_core::Rate;
+
 /// Sessions that this node serves at once, all peers together: each holds a snapshot and a stream
 /// window. Over it: refused as overloaded with a time to ask again.
 pub const SESSIONS_SERVED_MAX: usize = 64;
@@ -100,6 +102,15 @@ pub const PROGRESS_EVERY_MS: u64 = 100;
 /// Payload room of a gossip message in bytes: iroh-gossip's 4,096 less its 39-byte header.
 pub const GOSSIP_PAYLOAD_BYTES_MAX: usize = 4096 - 39;
 
+/// Ephemeral items that this node passes on in one topic, a second and at once: the swarm's own ring
+/// holds 256 messages, and what overflows it costs a session. Over it: the caller is told, and
+/// nobody beyond this node gets the item.
+pub const EPHEMERAL_SENT: Rate = Rate::per_second(200, 100);
+
+/// Ephemeral items that are taken from one signer in one topic: twice what an honest one sends,
+/// since gossip bunches. Over it: dropped, before anything is done about the item.
+pub const EPHEMERAL_TAKEN: Rate = Rate::per_second(400, 200);
+
 /// How long an archive leaves it to a stranger that turned up to ask first, in milliseconds, with
 /// jitter of as much again: a joiner asks within some round trips, and one that does not ask still
 /// gives up soon what it wrote alone.
@@ -113,5 +124,7 @@ pub const SUPERSEDED_RETRY_MS: u64 = 500;
 /// way, so a provider must not name the time. A longer one is taken for this.
 pub const SUPERSEDED_RETRY_MAX_MS: u64 = 2_000;
 
+const _: () = assert!(EPHEMERAL_SENT.count < EPHEMERAL_TAKEN.count);
+const _: () = assert!(EPHEMERAL_SENT.burst < EPHEMERAL_TAKEN.burst);
 const _: () = assert!(SUPERSEDED_RETRY_MS <= SUPERSEDED_RETRY_MAX_MS);
 const _: () = assert!(SUPERSEDED_RETRY_MAX_MS < NO_PROVIDER_AFTER_MS);

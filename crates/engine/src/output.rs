@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use osier_core::{
-    Control, Entry, EntryHash, NodeId, RequestId, Role, Seq, SessionId, TopicId, TopicKeys,
+    Control, Entry, EntryHash, Kind, NodeId, RequestId, Role, Seq, SessionId, TopicId, TopicKeys,
     Verified,
 };
 use osier_policy::Rank;
@@ -73,6 +73,16 @@ pub enum Output {
         topic: TopicId,
         /// The signed message.
         bytes: Bytes,
+    },
+    /// Hand an ephemeral item to who listens (`GOS-10`): its signer takes part in the topic, and
+    /// nothing else is known of it.
+    Ephemeral {
+        /// The topic.
+        topic: TopicId,
+        /// What the item is.
+        kind: Kind,
+        /// The item.
+        item: Bytes,
     },
     /// Tell the topic's watchers, after every entry up to `upto` has been shown to them.
     Emit {
@@ -165,6 +175,21 @@ pub enum Reply {
     Published(Vec<EntryHash>),
     /// The change is durable.
     Done,
+    /// What became of an ephemeral item.
+    PassedOn(PassedOn),
+}
+
+/// How far an ephemeral item has got (`GOS-10`). Nobody knows who hears it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PassedOn {
+    /// The swarm has it.
+    Sent,
+    /// No other node takes part now.
+    Alone,
+    /// It is over [`osier_proto::limit::EPHEMERAL_BYTES_MAX`]: no other node gets it.
+    TooLarge,
+    /// More than [`crate::limit::EPHEMERAL_SENT`]: no other node gets it.
+    TooMany,
 }
 
 /// A command that was not carried out. Nothing of it was kept.

@@ -1,6 +1,6 @@
 //! One peer in one topic: whether it can be reached, and what its history came to.
 
-use osier_core::{Instant, Role, SessionId, StateHash};
+use osier_core::{Bucket, Instant, Role, SessionId, StateHash};
 use osier_policy::{Backoff, Outcome};
 
 use crate::{
@@ -62,6 +62,8 @@ pub(crate) struct Peer {
     pub(crate) lagging: Option<Lagging>,
     /// The last session that this node has opened because it stayed behind.
     pub(crate) roused: Option<Roused>,
+    /// How much of its share of ephemeral items is used.
+    pub(crate) ephemeral: Bucket,
     /// When it was last heard of; the peer unheard of for longest is forgotten first.
     pub(crate) heard: Instant,
 }
@@ -85,6 +87,7 @@ impl Peer {
             disputed: None,
             lagging: None,
             roused: None,
+            ephemeral: Bucket::default(),
             heard: now,
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use osier_core::{
-    Coverage, Entry, Instant, NodeId, OrderKey, Role, Ticket, Timestamp, TopicKeys, Verified,
+    Bucket, Coverage, Entry, Instant, NodeId, OrderKey, Role, Ticket, Timestamp, TopicKeys, Verified,
 };
 use osier_policy::{
     Held as HeldBefore, OwnMark, OwnerWords, Rank, Rule, Standing, TrustList, TrustListFull,
@@ -49,6 +49,8 @@ pub(crate) struct Topic {
     pub(crate) unauthentic: Unauthentic,
     /// Number of the next gossip message: equal bytes would be suppressed for 90 s.
     pub(crate) gossip_sequence: u64,
+    /// How much of this node's share of ephemeral items is used.
+    pub(crate) ephemeral: Bucket,
     /// The newest entry held, in range order.
     pub(crate) newest: Option<OrderKey>,
     /// The greatest stamp held that was not in the future when it came.
@@ -89,6 +91,7 @@ impl Topic {
             audits: Audits::new(now),
             unauthentic: Unauthentic::default(),
             gossip_sequence: gossip_base,
+            ephemeral: Bucket::default(),
             just_written: Vec::new(),
             ticket: setup.ticket,
         };

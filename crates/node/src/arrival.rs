@@ -9,7 +9,7 @@ use osier_engine::{
 use osier_proto::Lsn;
 use tokio::sync::oneshot;
 
-use crate::{error::NodeError, net::Ask, watch::EventStream};
+use crate::{ephemeral::EphemeralStream, error::NodeError, net::Ask, watch::EventStream};
 
 /// What a watcher's queue carries: an event, after every entry up to a place in the log.
 pub(crate) type Told = (Lsn, osier_engine::SyncEvent);
@@ -105,6 +105,24 @@ pub(crate) enum Command {
         entries: Vec<Vec<Bytes>>,
         /// Answered when durable.
         answer: Answer<Reply>,
+    },
+    /// Pass an ephemeral item on.
+    PassOn {
+        /// Where.
+        topic: TopicId,
+        /// What the item is.
+        kind: osier_core::Kind,
+        /// The item.
+        item: Bytes,
+        /// Answered at once.
+        answer: Answer<Reply>,
+    },
+    /// Listen for ephemeral items of other nodes.
+    Listen {
+        /// In which topic.
+        topic: TopicId,
+        /// The listener's stream.
+        answer: Answer<EphemeralStream>,
     },
     /// Change the trust list.
     Trust {

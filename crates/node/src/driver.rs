@@ -23,6 +23,7 @@ use crate::{
     arrival::{Answer, Arrival, Command, DiskAnswer, SwarmNews},
     clock::Clock,
     disk::Disk,
+    ephemeral::Listeners,
     error::NodeError,
     gossip::Swarms,
     limit::SESSION_ORDERS_MAX,
@@ -55,6 +56,7 @@ pub(crate) struct Driver {
     pub(crate) swarms: Swarms,
     pub(crate) connections: Arc<Connections>,
     pub(crate) watchers: Watchers,
+    pub(crate) listeners: Listeners,
     pub(crate) counters: SharedCounters,
     pub(crate) sessions: BTreeMap<SessionKey, mpsc::Sender<Order>>,
     pub(crate) asks: BTreeMap<AskId, oneshot::Sender<Decision>>,
@@ -188,6 +190,7 @@ impl Driver {
             Output::JoinPeers { topic, peers } => self.swarms.join_peers(topic, peers),
             Output::LeaveGossip { topic } => self.swarms.leave(topic),
             Output::Broadcast { topic, bytes } => self.swarms.broadcast(topic, bytes),
+            Output::Ephemeral { topic, kind, item } => self.listeners.tell(topic, kind, item),
             Output::Emit { topic, upto, event } => self.watchers.tell(topic, upto, &event),
             Output::Reply { command, result } => {
                 if let Some(answer) = self.replies.remove(&command) {

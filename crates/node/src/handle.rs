@@ -5,13 +5,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use iroh::Endpoint;
 use osier_core::{EntryHash, Kind, NodeId, Role, TopicId};
-use osier_engine::{CommandError, Rank, Reply, Rule, TopicSetup, TopicState};
+use osier_engine::{CommandError, PassedOn, Rank, Reply, Rule, TopicSetup, TopicState};
 use osier_store::{Store, TopicRecord};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::{
     arrival::{Answer, Command},
     config::NodeConfig,
+    ephemeral::EphemeralStream,
     error::NodeError,
     metric::{NodeMetrics, SharedCounters},
     net, start, topic,
@@ -136,8 +137,45 @@ impl Node {
         };
         match self.ask(publish).await? {
             Reply::Published(hashes) => Ok(hashes),
-            Reply::Done => Ok(Vec::new()),
+            Reply::Done | Reply::PassedOn(_) => Ok(Vec::new()),
         }
+    }
+
+    /// Passes an ephemeral item on to the nodes of a topic that listen now, and says how far it
+    /// got. Nothing is stored and nothing is promised.
+    ///
+    /// # Errors
+    /// If the topic is not open, or the node has stopped.
+    pub async fn pass_on(
+        &self,
+        topic: TopicId,
+        kind: Kind,
+        item: Bytes,
+    ) -> Result<PassedOn, NodeError> {
+        let pass_on = |answer| Command::PassOn {
+            topic,
+            kind,
+            item,
+            answer,
+        };
+        match self.ask(pass_on).await? {
+            Reply::PassedOn(passed) => {
+                if passed == PassedOn::Sent {
+                    self.inner.counters.ephemeral_sent.one();
+                }
+                Ok(passed)
+            }
+            Reply::Done | Reply::Published(_) => Ok(PassedOn::Alone),
+        }
+    }
+
+    /// Listens for ephemeral items of other nodes. They are as some node of the topic has sent
+    /// them: whoever listens judges them.
+    ///
+    /// # Errors
+    /// If the topic is not open, or the node has stopped.
+    pub async fn ephemeral(&self, topic: TopicId) -> Result<EphemeralStream, NodeError> {
+        self.ask(|answer| Command::Listen { topic, answer }).await
     }
 
     /// Puts a node on this node's own trust list, or with none takes it off. Durable on return.

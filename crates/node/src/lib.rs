@@ -11,7 +11,7 @@
 //! | `disk`, `rows` | the thread that owns every write and merges what waits; the store's side |
 //! | `net` | connections, streams, sessions |
 //! | `gossip` | swarms, and the watchdog of the gossip actor |
-//! | `watch` | those who follow a topic |
+//! | `watch`, `ephemeral` | those who follow a topic, and those who listen for what is of the moment |
 //! | `shutdown` | how a node ends |
 //! | `clock`, `entropy` | time and randomness |
 //! | `limit`, `metric`, `error` | bounds, counters, what can go wrong |
@@ -22,6 +22,7 @@ mod config;
 mod disk;
 mod driver;
 mod entropy;
+mod ephemeral;
 mod error;
 mod gossip;
 mod handle;
@@ -37,6 +38,7 @@ mod watch;
 
 pub use config::{Discovery, NodeConfig};
 pub use entropy::{new_secret, random_bytes};
+pub use ephemeral::EphemeralStream;
 pub use error::NodeError;
 pub use handle::Node;
 pub use limit::WATCHER_EVENTS_MAX;

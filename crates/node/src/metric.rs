@@ -100,6 +100,12 @@ metrics! {
     gossip_restarts,
     /// Events that watchers were too slow for.
     watcher_events_missed,
+    /// Ephemeral items handed to the swarms.
+    ephemeral_sent,
+    /// Ephemeral items of other nodes that were handed to who listens.
+    ephemeral_heard,
+    /// Ephemeral items that listeners were too slow for.
+    ephemeral_missed,
 }
 
 /// Shared by every task.

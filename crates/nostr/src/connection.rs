@@ -21,7 +21,7 @@ mod settings;
 
 use std::{collections::BTreeMap, sync::Arc};
 
-pub use input::{Commit, Input, Now, Published, Purpose, ScanEnd};
+pub use input::{Commit, Input, Now, Published, Purpose, Reach, ScanEnd};
 use osier_core::Instant;
 pub use output::{Frame, Output, Page};
 pub use settings::Settings;

@@ -57,8 +57,11 @@ pub mod testing;
 mod time;
 mod visible;
 
+// The relay counts by these, and depends on nothing below.
+pub use osier_core::{Bucket, Rate};
 pub use connection::{
-    Commit, Connection, Frame, Input, Now, Output, Page, Published, Purpose, ScanEnd, Settings,
+    Commit, Connection, Frame, Input, Now, Output, Page, Published, Purpose, Reach, ScanEnd,
+    Settings,
 };
 pub use effect::{Effect, Effects, Ledger, effects};
 pub use event::{Event, EventDraft, EventForged, EventKey, EventMalformed, UnverifiedEvent};
@@ -67,7 +70,7 @@ pub use filter::{Filter, FilterInvalid, TagCondition};
 pub use json::{Fault, Malformed};
 pub use key::{EventId, PublicKey, Signature};
 pub use kind::{Class, EventKind};
-pub use mapping::{ENTRY_KIND, ItemInvalid, Routes, bodies, read_item};
+pub use mapping::{ENTRY_KIND, ItemInvalid, Routes, bodies, read_ephemeral_item, read_item};
 pub use matcher::Matcher;
 pub use message::{ClientMessage, CountAnswer, Refusal, RelayMessage, RelayMessageInvalid, Target};
 pub use outgoing::{Asking, Ending, Step};

@@ -9,6 +9,7 @@ use osier_core::{Kind, TopicId, limit as core_limit};
 use crate::{
     event::{Event, EventMalformed, UnverifiedEvent},
     filter::Filter,
+    kind::EventKind,
     limit,
 };
 
@@ -37,6 +38,9 @@ pub enum ItemInvalid {
     /// Ephemeral events, and those that authenticate, are in no history.
     #[error("an item is an event of a kind that is never stored")]
     NeverStored,
+    /// What is stored travels in entries, and kind 22242 does not travel.
+    #[error("an item that is passed on is not of an ephemeral kind")]
+    NotEphemeral,
 }
 
 /// Reads an item of a peer's entry; every node judges it alike (`NOS-70`). What comes out still
@@ -46,6 +50,28 @@ pub enum ItemInvalid {
 /// If it is not the canonical text of an event that may be stored. The item is skipped; the entry
 /// that holds it stays what it is.
 pub fn read_item(item: &[u8]) -> Result<UnverifiedEvent, ItemInvalid> {
+    let event = read_text(item)?;
+    if event.claimed_kind().is_ephemeral() {
+        return Err(ItemInvalid::NeverStored);
+    }
+    Ok(event)
+}
+
+/// Reads an item that a node of a topic has passed on (`NOS-34`). What comes out still has to be
+/// verified.
+///
+/// # Errors
+/// If it is not the canonical text of an ephemeral event. It goes to nobody.
+pub fn read_ephemeral_item(item: &[u8]) -> Result<UnverifiedEvent, ItemInvalid> {
+    let event = read_text(item)?;
+    let kind = event.claimed_kind();
+    if !kind.is_ephemeral() || kind == EventKind::AUTH {
+        return Err(ItemInvalid::NotEphemeral);
+    }
+    Ok(event)
+}
+
+fn read_text(item: &[u8]) -> Result<UnverifiedEvent, ItemInvalid> {
     if item.len() > limit::EVENT_JSON_BYTES_MAX {
         return Err(ItemInvalid::TooLong { bytes: item.len() });
     }
@@ -53,9 +79,6 @@ pub fn read_item(item: &[u8]) -> Result<UnverifiedEvent, ItemInvalid> {
     let event = UnverifiedEvent::parse(text)?;
     if event.json() != text {
         return Err(ItemInvalid::NotCanonical);
-    }
-    if event.claimed_kind().is_ephemeral() {
-        return Err(ItemInvalid::NeverStored);
     }
     Ok(event)
 }
@@ -145,6 +168,22 @@ mod tests {
             read_item(&ephemeral.to_bytes()),
             Err(ItemInvalid::NeverStored)
         );
+    }
+
+    /// NOS-34.
+    #[test]
+    fn only_ephemeral_events_are_passed_on() {
+        let ephemeral = testing::event(1, 1, 20_001, &[], "");
+        let read = read_ephemeral_item(&ephemeral.to_bytes()).unwrap();
+        assert_eq!(read.trust_stored(), ephemeral);
+        for kind in [1, 19_999, 22_242, 30_000] {
+            let other = testing::event(1, 1, kind, &[], "").to_bytes();
+            let refused = Err(ItemInvalid::NotEphemeral);
+            assert_eq!(read_ephemeral_item(&other), refused, "{kind}");
+        }
+        let spaced = ephemeral.json().replacen(':', ": ", 1);
+        let refused = Err(ItemInvalid::NotCanonical);
+        assert_eq!(read_ephemeral_item(spaced.as_bytes()), refused);
     }
 
     #[test]

@@ -92,6 +92,11 @@ impl Reason {
         )
     }
 
+    /// A sentence without a prefix: for what was done, and may be of interest.
+    pub fn remark(sentence: &str) -> Self {
+        Self::from_peer(sentence)
+    }
+
     /// No reason: everything is well.
     pub fn none() -> Self {
         Self(Box::default())

@@ -1,16 +1,16 @@
-//! Gossip (`GOS-1` to `GOS-6`): signed hints, each small enough for its swarm.
+//! Gossip (`GOS-1` to `GOS-6`, `GOS-10`): signed hints, each small enough for its swarm.
 //!
 //! The identity is the signer, never the last hop. A message is a hint: what must arrive goes over
 //! a session.
 
 use bytes::Bytes;
 use osier_core::{
-    Domain, EntryHash, EnvelopeError, KeyCache, Malformed, NodeId, NodeSecret, Payload, Role, Seq,
+    Domain, EntryHash, EnvelopeError, KeyCache, Kind, Malformed, NodeId, NodeSecret, Payload, Role, Seq,
     Signed, TopicId, Verified, WireEntry, decode_canonical, encode_canonical,
 };
 use serde::{Deserialize, Serialize};
 
-use crate::watermark::Watermark;
+use crate::{limit::EPHEMERAL_BYTES_MAX, watermark::Watermark};
 
 /// A hint to everybody in a topic's swarm. Variant order is the wire: append only.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,6 +34,13 @@ pub enum Gossip {
     Provider {
         /// In which capacity.
         role: Role,
+    },
+    /// Something of the moment: handed to who listens, and stored nowhere (`GOS-10`).
+    Ephemeral {
+        /// What it is, as for an entry's items.
+        kind: Kind,
+        /// The item.
+        item: Bytes,
     },
 }
 
@@ -59,6 +66,7 @@ pub fn encode_gossip(secret: &NodeSecret, message: &GossipMessage, room: usize) 
     // An entry may be larger than any envelope: it is not even signed.
     let fits = match &message.body {
         Gossip::Live(entry) => entry.size() <= room,
+        Gossip::Ephemeral { item, .. } => item.len() <= EPHEMERAL_BYTES_MAX,
         Gossip::Announce { .. } | Gossip::Watermark(_) | Gossip::Provider { .. } => true,
     };
     if !fits || encode_canonical(message).len() > room {
@@ -80,16 +88,24 @@ pub fn decode_gossip(
 ) -> Result<Verified<GossipMessage>, EnvelopeError> {
     let signed: Signed<GossipMessage> = decode_canonical("gossip envelope", bytes, room)?;
     let message = signed.verify(keys)?;
-    if let Gossip::Announce { seq, .. } = &message.body
-        && seq.get() == 0
-    {
-        return Err(Malformed::Rule {
+    match broken_rule(&message.body) {
+        Some(rule) => Err(Malformed::Rule {
             what: "gossip message",
-            rule: "GOS-4: seq starts at 1",
+            rule,
         }
-        .into());
+        .into()),
+        None => Ok(message),
     }
-    Ok(message)
+}
+
+fn broken_rule(body: &Gossip) -> Option<&'static str> {
+    match body {
+        Gossip::Announce { seq, .. } if seq.get() == 0 => Some("GOS-4: seq starts at 1"),
+        Gossip::Ephemeral { item, .. } if item.len() > EPHEMERAL_BYTES_MAX => {
+            Some("GOS-10: an ephemeral item is small")
+        }
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -123,6 +139,10 @@ mod tests {
             }),
             Gossip::Provider {
                 role: Role::Archive,
+            },
+            Gossip::Ephemeral {
+                kind: Kind::NOSTR,
+                item: Bytes::from_static(b"{}"),
             },
         ]
     }
@@ -159,5 +179,25 @@ mod tests {
             let live = message(1, Gossip::Live(entry.to_wire()));
             assert!(encode_gossip(&secret(1), &live, ROOM).is_none(), "{size}");
         }
+    }
+
+    /// GOS-10: the largest item fits whatever the numbers beside it, and a larger one is refused
+    /// at both ends.
+    #[test]
+    fn an_ephemeral_item_has_a_bound_at_both_ends() {
+        let of = |size: usize| {
+            let item = vec![b'x'; size].into();
+            let kind = Kind::from_u16(u16::MAX);
+            message(u64::MAX, Gossip::Ephemeral { kind, item })
+        };
+        let largest = of(EPHEMERAL_BYTES_MAX);
+        let bytes = encode_gossip(&secret(1), &largest, ROOM).unwrap();
+        let read = decode_gossip(&bytes, ROOM, &mut KeyCache::new()).unwrap();
+        assert_eq!(*read, largest);
+        let over = of(EPHEMERAL_BYTES_MAX + 1);
+        assert!(encode_gossip(&secret(1), &over, ROOM).is_none());
+        let forced = encode_canonical(&Signed::sign(&secret(1), &over));
+        let refused = decode_gossip(&forced, ROOM, &mut KeyCache::new()).unwrap_err();
+        assert!(refused.to_string().contains("GOS-10"), "{refused}");
     }
 }

@@ -140,6 +140,10 @@ pub const WORK_SLICE: usize = 1024;
 /// is not sent, and the caller is told; `Live` becomes `Announce`.
 pub const GOSSIP_PAYLOAD_BYTES_MAX: usize = 4096 - 39;
 
+/// Bytes of an ephemeral item: what fits a gossip message, less its envelope of some 150. Over it:
+/// the item is not passed on, and the caller is told; a message with a longer one is dropped.
+pub const EPHEMERAL_BYTES_MAX: usize = 3840;
+
 const _: () = assert!(FRAME_BYTES_MAX > osier_core::limit::ENTRY_WIRE_BYTES_MAX + 4096);
 const _: () = assert!(RANGE_FRAME_BYTES_MAX < FRAME_BYTES_MAX);
 const _: () = assert!(WANT_HASHES_MAX * 32 < FRAME_BYTES_MAX);
@@ -155,6 +159,7 @@ const _: () =
     assert!(BATCH_BYTES_TARGET + osier_core::limit::ENTRY_WIRE_BYTES_MAX + 4096 < FRAME_BYTES_MAX);
 const _: () = assert!(GATHER_BYTES < INGEST_BYTES_IN_FLIGHT_MAX);
 const _: () = assert!(GATHER_MS < MARKER_PARKED_MS);
+const _: () = assert!(EPHEMERAL_BYTES_MAX + 200 <= GOSSIP_PAYLOAD_BYTES_MAX);
 const _: () = assert!(MARKER_PARKED_MS < PEER_SILENT_MS);
 const _: () = assert!(PEER_SILENT_MS < PEER_STALLED_MS);
 const _: () = assert!(ALIVE_EVERY_MS * 3 < PEER_SILENT_MS);

@@ -5,7 +5,7 @@
 use std::fs;
 
 use osier_core::{
-    Coverage, Domain, EntryHash, NodeSecret, OrderKey, RequestId, SessionId, SetSum, Signed,
+    Coverage, Domain, EntryHash, Kind, NodeSecret, OrderKey, RequestId, SessionId, SetSum, Signed,
     StateHash, Timestamp, encode_canonical,
     testing::{Chain, secret, topic},
 };
@@ -105,6 +105,10 @@ fn the_corpus_of_envelope_holds() {
         summary: Summary::empty(),
         last: Lsn::new(7),
     };
+    let ephemeral = Gossip::Ephemeral {
+        kind: Kind::NOSTR,
+        item: b"{}".as_slice().into(),
+    };
     let signed = encode_canonical(&Signed::sign(&secret(1), &complete()));
     let signed_failed = encode_canonical(&Signed::sign(&secret(1), &failed()));
     let seeds = [
@@ -114,6 +118,7 @@ fn the_corpus_of_envelope_holds() {
         ("failed-payload", encode_canonical(&failed())),
         ("live", gossip(Gossip::Live(entry.to_wire()))),
         ("watermark", gossip(Gossip::Watermark(watermark))),
+        ("ephemeral", gossip(ephemeral)),
     ];
     replay("envelope", wire::envelope, &seeds);
 }

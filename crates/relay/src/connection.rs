@@ -12,7 +12,7 @@ use std::{
 };
 
 use osier_nostr::{
-    Connection as Machine, ConnectionId, Event, Generation, Input, Output, Published,
+    Connection as Machine, ConnectionId, Generation, Input, Output,
 };
 use tokio_tungstenite::tungstenite::{
     Error, Message,
@@ -277,7 +277,7 @@ impl Connection {
                     self.relay.ingest.verify(&self.peer, purpose, event);
                 }
                 Output::Append(event) => self.relay.ingest.append(&self.peer, event),
-                Output::Broadcast(event) => self.broadcast(event),
+                Output::Broadcast(event) => self.relay.ingest.pass(&self.peer, event),
                 Output::Subscribe {
                     generation,
                     filters,
@@ -338,13 +338,6 @@ impl Connection {
         if let Some(session) = session {
             self.read(generation, Work::Answer { session, frame });
         }
-    }
-
-    fn broadcast(&mut self, event: Event) {
-        let id = event.id();
-        let listeners = self.relay.hub.publish(event, None);
-        let outcome = Published::Broadcast { listeners };
-        self.handle(Input::Published { id, outcome });
     }
 
     fn stop(&mut self, generation: Generation) {

@@ -3,9 +3,11 @@
 //!
 //! ```text
 //!  connection -> verifiers -> connection (admission) -> appender -> node -> OK
+//!                                         (ephemeral) -> passer   -> node, hub -> OK
 //! ```
 
 mod append;
+mod pass;
 mod room;
 mod verify;
 
@@ -13,7 +15,7 @@ use std::{io, sync::Arc};
 
 use osier_nostr::{Event, Purpose, UnverifiedEvent};
 
-pub(crate) use self::append::{Appender, Target};
+pub(crate) use self::{append::Appender, pass::Passer};
 use self::{
     append::Waiting,
     room::Room,
@@ -27,10 +29,11 @@ pub(crate) struct Ingest {
     room: Arc<Room>,
     verifiers: Workers<Check>,
     waiting: Arc<Waiting>,
+    passing: Arc<Waiting>,
 }
 
 impl Ingest {
-    /// Starts the verifiers; the appender is run by the caller.
+    /// Starts the verifiers; appender and passer are run by the caller.
     ///
     /// # Errors
     /// The system gives no more threads.
@@ -45,6 +48,7 @@ impl Ingest {
         Ok(Self {
             verifiers: Workers::start("osier-verify", threads, limit::VERIFY_EVENTS, run)?,
             waiting: Arc::default(),
+            passing: Arc::default(),
             room,
         })
     }
@@ -69,6 +73,17 @@ impl Ingest {
     pub(crate) fn append(&self, peer: &Arc<Peer>, event: Event) {
         let held = Room::hold(&self.room, event.json().len());
         self.waiting.push(peer, event, held);
+    }
+
+    /// Has a verified ephemeral event handed out.
+    pub(crate) fn pass(&self, peer: &Arc<Peer>, event: Event) {
+        let held = Room::hold(&self.room, event.json().len());
+        self.passing.push(peer, event, held);
+    }
+
+    /// What the passer takes from.
+    pub(crate) fn passing(&self) -> Arc<Waiting> {
+        Arc::clone(&self.passing)
     }
 
     /// What the appender takes from.

@@ -17,9 +17,12 @@
 //! | `connection`, `socket`, `gather` | one client: a task, a WebSocket, its writes |
 //! | `peer`, `hub` | inboxes with bounds; the live fan-out |
 //! | `ingest` | published events: verified, judged, appended in batches |
+//! | `ephemeral` | events of the moment, from clients and from other nodes |
+//! | `rates` | how often each of many may do something |
 //! | `import` | events that come from files |
 //! | `scan` | stored events, counts, comparisons, a bounded turn at a time |
 //! | `purge` | expired events leave the index |
+//! | `target` | [`Target`]: which events go to which topic |
 //! | `topics`, `feed` | how complete the topics are; what has come into them |
 //! | `mirror` | this node as a client of other relays |
 //! | `workers` | threads with a queue |
@@ -33,6 +36,7 @@
 mod clock;
 mod connection;
 mod door;
+mod ephemeral;
 mod error;
 mod feed;
 mod figures;
@@ -45,11 +49,13 @@ pub mod limit;
 mod mirror;
 mod peer;
 mod purge;
+mod rates;
 mod relay;
 mod scan;
 mod server;
 mod settings;
 mod socket;
+mod target;
 mod topics;
 mod workers;
 
@@ -68,3 +74,4 @@ pub use osier_nostr::{
 };
 pub use server::{Attached, Bridge, Server};
 pub use settings::Settings;
+pub use target::Target;

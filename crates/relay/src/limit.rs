@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use osier_nostr::Rate;
+
 /// Connections open at once. Each costs a file descriptor and some KiB.
 /// Over it: HTTP 503 before the upgrade.
 pub const CONNECTIONS_MAX: usize = 20_000;
@@ -58,6 +60,17 @@ pub const APPEND_EVENTS_MAX: usize = 8_192;
 
 /// Bytes of one durable batch. As for [`APPEND_EVENTS_MAX`].
 pub const APPEND_BYTES_MAX: usize = 8 * 1024 * 1024;
+
+/// Ephemeral events of one signer, a second and at once, from wherever they come. Over it: a client
+/// is told `OK false rate-limited:`; what another node passes on goes to nobody.
+pub const EPHEMERAL_PER_SIGNER: Rate = Rate::per_second(50, 100);
+
+/// Signers whose use of it is remembered. Over it the one unheard of for longest starts anew.
+pub const EPHEMERAL_SIGNERS_MAX: usize = 16_384;
+
+/// Ids of ephemeral events that are remembered, so that each is handed out once, whatever way it
+/// comes. At it the oldest half is forgotten: at full use of several nodes, after a minute.
+pub const EPHEMERAL_SEEN_MAX: usize = 65_536;
 
 /// Silence after which a client is asked for a sign of life.
 pub const PING_AFTER: Duration = Duration::from_secs(30);

@@ -2,31 +2,30 @@
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
-use osier::{Osier, Projection, Topic};
+use osier::{Osier, Projection};
 use osier_eventdb::{EventDb, EventIndex};
-use osier_nostr::{
-    Routes,
-    nip::nip11::{self, Identity, Retention},
-};
+use osier_nostr::nip::nip11::{self, Identity, Retention};
 use tokio::{net::TcpListener, task::JoinSet};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     clock::Clock,
     door::Door,
+    ephemeral::Ephemeral,
     error::RelayError,
     feed::{Feeder, Stretch},
     figures::Figures,
     http,
     hub::Hub,
     import::Importer,
-    ingest::{Appender, Target},
+    ingest::{Appender, Passer},
     limit,
     mirror::Mirror,
     peer::{Farewell, Mail},
     purge,
     relay::{Relay, cores},
     settings::Settings,
+    target::Target,
     topics::{Completion, Feed, Followed},
     workers::Workers,
 };
@@ -158,12 +157,12 @@ impl Attached {
         Mirror::new(self.index.clone(), self.clock)
     }
 
-    /// Serves clients. Events that they publish go to `topic`; what they read is of all topics that
+    /// Serves clients. Events that they publish go to `target`; what they read is of all topics that
     /// are served. Needs a multi-threaded tokio runtime.
     ///
     /// # Errors
     /// If the address is taken, or the node's topics cannot be read.
-    pub async fn serve(self, topic: Topic) -> Result<Server, RelayError> {
+    pub async fn serve(self, target: impl Into<Target>) -> Result<Server, RelayError> {
         let Self {
             settings,
             osier,
@@ -177,7 +176,10 @@ impl Attached {
 
         let hub = Arc::new(Hub::new(cores()));
         let feeds = feeds(&index, &hub, clock)?;
-        let followed = Followed::start(osier, settings.topics.clone(), feeds).await?;
+        let ephemeral = Ephemeral::new(index.clone(), Arc::clone(&hub), clock);
+        let ephemeral = Arc::new(ephemeral);
+        let heard = Arc::clone(&ephemeral);
+        let followed = Followed::start(osier, settings.topics.clone(), feeds, heard).await?;
         let mut nostr = settings.nostr.clone();
         nostr.urls = settings.all_urls(address);
         let completion = followed.completion();
@@ -185,13 +187,16 @@ impl Attached {
         let relay = Relay::start(clock, nostr, hub, index.clone(), completion);
         let relay = Arc::new(relay.map_err(RelayError::Thread)?);
         let purging = purge::run(index.clone(), clock);
+        let target = target.into();
+        let passer = Passer {
+            waiting: relay.ingest.passing(),
+            target: target.clone(),
+            ephemeral,
+        };
         let appender = Appender {
             waiting: relay.ingest.waiting(),
             index,
-            target: Target {
-                routes: Routes::to(topic.id()),
-                topics: [(topic.id(), topic)].into(),
-            },
+            target,
             clock,
         };
         let front = Arc::new(Front {
@@ -207,6 +212,7 @@ impl Attached {
         tasks.spawn(accept(listener, Arc::clone(&front), stop.clone()));
         tasks.spawn(followed.run());
         tasks.spawn(appender.run());
+        tasks.spawn(passer.run());
         tasks.spawn(purging);
         tasks.spawn(look(Arc::clone(&front), settings));
         Ok(Server {

@@ -15,7 +15,7 @@ use tokio::{
     task::{AbortHandle, JoinSet},
 };
 
-use crate::{feed::Stretch, workers::Workers};
+use crate::{ephemeral::Ephemeral, feed::Stretch, workers::Workers};
 
 /// How complete the topics are. `finish` at `EOSE` needs all of them.
 #[derive(Debug)]
@@ -128,6 +128,7 @@ pub(crate) struct Followed {
     completion: Arc<Completion>,
     changes: watch::Receiver<u64>,
     feed: Feed,
+    ephemeral: Arc<Ephemeral>,
     tasks: JoinSet<()>,
     watched: BTreeMap<TopicId, AbortHandle>,
 }
@@ -144,6 +145,7 @@ impl Followed {
         osier: Osier,
         served: Option<BTreeSet<TopicId>>,
         feed: Feed,
+        ephemeral: Arc<Ephemeral>,
     ) -> osier::Result<Self> {
         let changes = osier.topic_changes();
         let mut followed = Self {
@@ -152,6 +154,7 @@ impl Followed {
             served,
             changes,
             feed,
+            ephemeral,
             tasks: JoinSet::new(),
             watched: BTreeMap::new(),
         };
@@ -224,9 +227,19 @@ impl Followed {
             }
             (_, None) => return Ok(()),
         };
+        let mut passing = topic.ephemeral().await?;
         let (completion, feed) = (Arc::clone(&self.completion), Arc::clone(&self.feed));
+        let ephemeral = Arc::clone(&self.ephemeral);
         let handle = self.tasks.spawn(async move {
-            while let Some((upto, event)) = events.next().await {
+            loop {
+                let next = tokio::select! {
+                    next = events.next() => next,
+                    Some((kind, item)) = passing.next() => {
+                        tokio::task::block_in_place(|| ephemeral.hear(kind, &item));
+                        continue;
+                    }
+                };
+                let Some((upto, event)) = next else { return };
                 let upto = match event {
                     SyncEvent::Appended { upto: last, .. } => last.max(upto),
                     _ => upto,

@@ -19,6 +19,7 @@ mod wire;
 
 use std::collections::VecDeque;
 
+use bytes::Bytes;
 use osier_core::{Ticket, TopicId, TopicSecret};
 use osier_engine::{Input, SessionKey};
 use osier_proto::FailureReason;
@@ -81,6 +82,8 @@ pub struct World {
     pub(crate) gossip_deaf: Vec<bool>,
     pub(crate) authors: Vec<Author>,
     pub(crate) meter: meter::Meter,
+    /// Ephemeral items that nodes have heard, in order.
+    pub(crate) passed: Vec<(NodeIndex, Bytes)>,
     /// Whether faults are over.
     pub(crate) calm: bool,
     pub(crate) next_command: u64,
@@ -102,6 +105,7 @@ impl World {
             nodes: Vec::new(),
             topics: Vec::new(),
             overlay: Overlay::default(),
+            passed: Vec::new(),
             tempers: Vec::new(),
             dice: AllDice {
                 node: dice(Purpose::Node),

@@ -21,6 +21,7 @@ impl Driver {
             Command::Close { topic, answer } => {
                 self.input(Input::Close { topic });
                 self.watchers.remove(topic);
+                self.listeners.remove(topic);
                 let _ = answer.send(Ok(()));
             }
             Command::Publish {
@@ -36,6 +37,24 @@ impl Driver {
                     kind,
                     entries,
                 });
+            }
+            Command::PassOn {
+                topic,
+                kind,
+                item,
+                answer,
+            } => {
+                let command = self.await_reply(answer);
+                self.input(Input::PassOn {
+                    command,
+                    topic,
+                    kind,
+                    item,
+                });
+            }
+            Command::Listen { topic, answer } => {
+                let known = self.known(topic, now);
+                let _ = answer.send(known.map(|_| self.listeners.add(topic)));
             }
             Command::Trust {
                 topic,

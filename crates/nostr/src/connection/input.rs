@@ -112,15 +112,30 @@ pub enum Purpose {
 pub enum Published {
     /// It is durable, and readable from any connection.
     Stored,
-    /// It is held already.
+    /// It has come already.
     Duplicate,
-    /// It is ephemeral and went to so many, peers among them.
+    /// It is ephemeral and went to who listens.
     Broadcast {
-        /// How many.
+        /// How many subscriptions of this node it went to.
         listeners: usize,
+        /// How far it went beyond.
+        reach: Reach,
     },
     /// It was not taken.
     Refused(Reason),
+}
+
+/// How far an ephemeral event went beyond the node that took it (`NOS-34`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// To the nodes of its topic; nobody knows who listens there.
+    Topic,
+    /// There are no other nodes now.
+    Alone,
+    /// No further: it is too large to be passed on.
+    TooLarge,
+    /// No further: too many were passed on before it.
+    TooMany,
 }
 
 /// How a scan ended.

@@ -1,6 +1,6 @@
 //! `EVENT` and `AUTH`: from the frame to its `OK`. Every event gets exactly one (`NOS-40`).
 
-use super::{Connection, Now, Output, Published, Purpose, send};
+use super::{Connection, Now, Output, Published, Purpose, Reach, send};
 use crate::{
     event::{Event, EventForged, UnverifiedEvent},
     key::EventId,
@@ -60,13 +60,10 @@ impl Connection {
     pub(super) fn published(&mut self, id: EventId, outcome: Published, out: &mut Vec<Output>) {
         let said = match outcome {
             Published::Duplicate => {
-                Ok(Reason::new(Prefix::Duplicate, "this event is held already"))
+                Ok(Reason::new(Prefix::Duplicate, "this event is here already"))
             }
-            Published::Broadcast { listeners: 0 } => Err(Reason::new(
-                Prefix::Mute,
-                "nobody listens to this ephemeral event",
-            )),
-            Published::Stored | Published::Broadcast { .. } => Ok(Reason::none()),
+            Published::Broadcast { listeners, reach } => broadcast(listeners, reach),
+            Published::Stored => Ok(Reason::none()),
             Published::Refused(reason) => Err(reason),
         };
         self.answer(id, said, out);
@@ -122,6 +119,24 @@ impl Connection {
     }
 }
 
+/// What is said of an ephemeral event: who got it, as far as this node can know (`NOS-34`).
+fn broadcast(listeners: usize, reach: Reach) -> Result<Reason, Reason> {
+    let cut = match reach {
+        Reach::Topic => return Ok(Reason::none()),
+        Reach::Alone if listeners > 0 => return Ok(Reason::none()),
+        Reach::Alone => return Err(Reason::new(Prefix::Mute, NOBODY)),
+        Reach::TooLarge => "it is too large to be passed on to other nodes",
+        Reach::TooMany => "too many are passed on to other nodes at once",
+    };
+    if listeners > 0 {
+        let sentence = format!("only clients of this node got it: {cut}");
+        return Ok(Reason::remark(&sentence));
+    }
+    Err(Reason::new(Prefix::Mute, &format!("{NOBODY}; {cut}")))
+}
+
+const NOBODY: &str = "nobody listens to this ephemeral event here";
+
 fn ok(id: EventId, said: Result<Reason, Reason>, out: &mut Vec<Output>) {
     let accepted = said.is_ok();
     let (Ok(reason) | Err(reason)) = said;
@@ -133,4 +148,24 @@ fn ok(id: EventId, said: Result<Reason, Reason>, out: &mut Vec<Output>) {
         },
         out,
     );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// NOS-34.
+    #[test]
+    fn the_publisher_is_told_how_far_an_ephemeral_event_went() {
+        assert_eq!(broadcast(0, Reach::Topic), Ok(Reason::none()));
+        assert_eq!(broadcast(3, Reach::Alone), Ok(Reason::none()));
+        for reach in [Reach::Alone, Reach::TooLarge, Reach::TooMany] {
+            let refused = broadcast(0, reach).unwrap_err();
+            assert_eq!(refused.prefix(), Some(Prefix::Mute), "{refused:?}");
+        }
+        for reach in [Reach::TooLarge, Reach::TooMany] {
+            let remark = broadcast(1, reach).unwrap();
+            assert!(remark.text().starts_with("only clients"), "{remark:?}");
+        }
+    }
 }

@@ -11,7 +11,7 @@ use secp256k1::{Secp256k1, VerifyOnly};
 
 use super::Oracle;
 use crate::{
-    connection::{Commit, Connection, Input, Now, Output, Published, Purpose, ScanEnd, Settings},
+    connection::{Commit, Connection, Input, Now, Output, Published, Purpose, Reach, ScanEnd, Settings},
     event::Event,
     fanout::Fanout,
     message::CountAnswer,
@@ -146,7 +146,8 @@ impl World {
             }
             Output::Broadcast(event) => {
                 let listeners = self.fan_out(&event, None);
-                let outcome = Published::Broadcast { listeners };
+                let reach = Reach::Alone;
+                let outcome = Published::Broadcast { listeners, reach };
                 self.input(
                     id,
                     Input::Published {

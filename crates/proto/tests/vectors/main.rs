@@ -1,8 +1,10 @@
-//! Golden vectors of the sync wire: `specs/vectors/message.json`, `marker.json` and `token.json`.
+//! Golden vectors of the sync wire: `specs/vectors/message.json`, `marker.json`, `gossip.json` and
+//! `token.json`.
 //!
 //! The bytes are put together field by field, without the encoder under test. With `OSIER_BLESS=1`
 //! the files are written.
 
+mod gossip;
 mod marker;
 mod message;
 #[path = "../../../core/tests/vectors/support.rs"]

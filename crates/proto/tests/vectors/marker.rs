@@ -120,7 +120,7 @@ fn many() -> Fields {
 }
 
 /// The envelope around a payload: only the signature comes from the code under test.
-fn enveloped<T: Payload>(payload: &Fields) -> Fields {
+pub(crate) fn enveloped<T: Payload>(payload: &Fields) -> Fields {
     let bytes = payload.bytes();
     let value: T = decode_canonical(T::WHAT, &bytes, 40_000).expect("the fields are a marker");
     let envelope = encode_canonical(&Signed::sign(&secret(PROVIDER), &value));

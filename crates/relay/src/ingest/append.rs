@@ -6,9 +6,9 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use osier::{Fault, Kind, Topic, TopicId};
+use osier::{Fault, Kind, TopicId};
 use osier_eventdb::{EventDbError, EventIndex, EventView};
-use osier_nostr::{Event, EventId, Prefix, Published, Reason, Routes, bodies};
+use osier_nostr::{Event, EventId, Prefix, Published, Reason, bodies};
 use tokio::sync::Notify;
 
 use super::room::Held;
@@ -17,6 +17,7 @@ use crate::{
     limit,
     peer::{Mail, Peer},
     scan::trouble,
+    target::Target,
 };
 
 /// Events that wait to be written.
@@ -28,19 +29,10 @@ pub(crate) struct Waiting {
 
 /// A verified and admitted event, and who waits for its `OK`.
 #[derive(Debug)]
-struct Pending {
+pub(super) struct Pending {
     peer: Arc<Peer>,
     event: Event,
     _held: Held,
-}
-
-/// Where events go.
-#[derive(Debug, Clone)]
-pub(crate) struct Target {
-    /// Which events to which topic.
-    pub(crate) routes: Routes,
-    /// The topics.
-    pub(crate) topics: BTreeMap<TopicId, Topic>,
 }
 
 /// Writes what waits, batch by batch: what comes while a batch is on its way to disk goes into the
@@ -71,7 +63,7 @@ impl Waiting {
     }
 
     /// Takes what goes into one batch; waits until there is something.
-    async fn take(&self) -> Vec<Pending> {
+    pub(super) async fn take(&self) -> Vec<Pending> {
         loop {
             let taken = self.take_now();
             if !taken.is_empty() {
@@ -139,7 +131,7 @@ impl Appender {
             }
             match self.judge_one(&view, &it.event) {
                 Ok(None) => {
-                    let topic = self.target.routes.topic_of(&it.event);
+                    let topic = self.target.of(&it.event);
                     let events = fresh.entry(topic).or_default();
                     places.insert(id, (topic, events.len()));
                     events.push((it.event.clone(), vec![it]));
@@ -165,7 +157,7 @@ impl Appender {
             self.index.db().vouch(event);
         }
         let entries = bodies(events.iter().map(|(event, _)| event));
-        let written = match self.target.topics.get(&topic) {
+        let written = match self.target.topic(topic) {
             Some(topic) => topic.publish_entries(Kind::NOSTR, entries).await,
             None => Err(osier::Error::UnknownTopic(topic)),
         };
@@ -188,7 +180,11 @@ impl Appender {
 }
 
 impl Pending {
-    fn answer(self, outcome: Published) {
+    pub(super) fn event(&self) -> &Event {
+        &self.event
+    }
+
+    pub(super) fn answer(self, outcome: Published) {
         let id = self.event.id();
         self.peer.post(Mail::Published { id, outcome });
     }

@@ -50,6 +50,11 @@ impl World {
             Output::JoinPeers { topic, peers } => self.join_swarm(index, topic, &peers),
             Output::LeaveGossip { topic } => self.leave_swarm(index, topic),
             Output::Broadcast { topic, bytes } => self.spread(index, &rumour(topic, bytes)),
+            Output::Ephemeral { item, .. } => {
+                self.trace
+                    .note(self.now, index, format_args!("-> hears {item:?}"));
+                self.passed.push((index, item));
+            }
             Output::Emit { topic, upto, event } => {
                 self.trace.note(
                     self.now,

@@ -99,6 +99,25 @@ impl World {
         self.write(index, topic, Kind::APPLICATION, entries)
     }
 
+    /// A node passes an ephemeral item on (`GOS-10`).
+    pub fn pass_on(&mut self, index: NodeIndex, topic: usize, item: &[u8]) {
+        self.next_command += 1;
+        let input = Input::PassOn {
+            command: CommandId(self.next_command),
+            topic: self.topic(topic),
+            kind: Kind::APPLICATION,
+            item: Bytes::copy_from_slice(item),
+        };
+        self.work.push_back(Work::Tell(index, Box::new(input)));
+        self.settle();
+    }
+
+    /// How many ephemeral items a node has heard.
+    pub fn heard_in_passing(&self, index: NodeIndex) -> usize {
+        let heard = self.passed.iter();
+        heard.filter(|(node, _)| *node == index).count()
+    }
+
     fn write(
         &mut self,
         index: NodeIndex,

@@ -261,6 +261,37 @@ fn gossip_lag_leads_to_a_session() {
     assert!(has_told(&world, 1, behind));
 }
 
+/// GOS-10: what is of the moment reaches who is there, leaves no trace in anybody's state, and is
+/// not there for who comes later.
+#[test]
+fn ephemeral_items_reach_who_is_there_and_stay_nowhere() {
+    let specs = (0..5).map(|node| match node {
+        0 => NodeSpec::archive(),
+        _ => NodeSpec::peer(),
+    });
+    let mut world = world(specs.collect());
+    (0..4).for_each(|node| world.start(node));
+    world.publish(0, 0, 3);
+    for node in 1..4 {
+        reaches(&mut world, node, 3, 5 * SEC);
+    }
+    let states = |world: &World| {
+        let state = |node| world.state(node, 0).map(|it| (it.state_hash, it.entries));
+        (0..4).map(state).collect::<Vec<_>>()
+    };
+    let before = states(&world);
+    (0..20_u8).for_each(|n| world.pass_on(1, 0, &[n; 100]));
+    world.run_for(5 * SEC);
+    for (node, heard) in [(0, 20), (1, 0), (2, 20), (3, 20)] {
+        assert_eq!(world.heard_in_passing(node), heard, "node {node}");
+    }
+    assert_eq!(states(&world), before);
+    world.start(4);
+    reaches(&mut world, 4, 3, 5 * SEC);
+    assert_eq!(world.heard_in_passing(4), 0);
+    no_violation(&world);
+}
+
 #[test]
 fn empty_topic_is_synced_at_once() {
     let mut world = world(vec![NodeSpec::archive(), NodeSpec::peer()]);
