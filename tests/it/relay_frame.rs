@@ -131,7 +131,7 @@ fn case_nr_22_refusals_carry_the_id() {
 }
 
 /// One HTTP exchange; status, head in lower case, body.
-fn http(node: &Node, request: &str) -> (u16, String, String) {
+pub(crate) fn http(node: &Node, request: &str) -> (u16, String, String) {
     let mut stream = TcpStream::connect(node.relay()).expect("the relay listens");
     stream.write_all(request.as_bytes()).expect("it reads");
     let mut text = String::new();

@@ -12,7 +12,7 @@ use osier::{Osier, Topic};
 use osier_console::Nostr;
 use osier_relay::{
     Attached, Bridge, Direction, EventKey, Filter, Gate, Identity, Importer, Mirror, Mirrored,
-    Order, RelayError, Server, Settings, limit,
+    Order, RelayError, Server, Settings, Target, limit,
 };
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
@@ -85,15 +85,15 @@ pub(crate) async fn serve(
     attached: Attached,
     osier: &Osier,
 ) -> Outcome<Server> {
-    let topic = topic(osier, &config.relay.topic)?;
-    match attached.clone().serve(topic.clone()).await {
+    let target = target(osier, config)?;
+    match attached.clone().serve(target.clone()).await {
         Ok(server) => Ok(server),
         Err(RelayError::Bind { listen, cause }) if config.listen_relay_is_default => {
             out.note(&format!(
                 "{listen} is taken ({cause}): the relay takes a free port"
             ));
             let free = SocketAddr::new(listen.ip(), 0);
-            let served = attached.listen(free).serve(topic).await;
+            let served = attached.listen(free).serve(target).await;
             served.map_err(|error| no_relay(&error))
         }
         Err(error) => Err(no_relay(&error)),
@@ -112,7 +112,7 @@ pub(crate) fn mirrors(config: &Config, attached: &Attached, osier: &Osier) -> Ou
     if config.relay.mirrors.is_empty() {
         return Ok(tasks);
     }
-    let topic = topic(osier, &config.relay.topic)?;
+    let topic = topic(osier, DEFAULT, &config.relay.topic)?;
     for url in &config.relay.mirrors {
         let order = Order {
             url: url.as_str().to_owned(),
@@ -144,7 +144,7 @@ async fn keep_mirroring(mirror: Mirror, topic: Topic, order: Order) {
 
 /// Where published events go: by whole id, by name, or by the start of an id. The name that is the
 /// default may be missing where there is but one topic.
-fn topic(osier: &Osier, wanted: &str) -> Outcome<Topic> {
+fn topic(osier: &Osier, key: &'static str, wanted: &str) -> Outcome<Topic> {
     let topics = osier
         .topics()
         .map_err(|error| store_failure::from(&error))?;
@@ -152,6 +152,7 @@ fn topic(osier: &Osier, wanted: &str) -> Outcome<Topic> {
     if let Some(topic) = topics.iter().find(id) {
         return Ok(topic.clone());
     }
+    let no_topic = |why| no_topic(key, wanted, why);
     let named: Vec<&Topic> = topics.iter().filter(|it| it.name() == wanted).collect();
     // Of several of one name, the node's own.
     let own = named.iter().find(|topic| topic.owner() == osier.id());
@@ -162,20 +163,44 @@ fn topic(osier: &Osier, wanted: &str) -> Outcome<Topic> {
     match topics.iter().filter(starts).collect::<Vec<_>>()[..] {
         [topic] => return Ok(topic.clone()),
         [] => {}
-        _ => return Err(no_topic(wanted, "several ids start so")),
+        _ => return Err(no_topic("several ids start so")),
     }
     match &topics[..] {
-        [only] => Ok(only.clone()),
-        _ => Err(no_topic(wanted, "there is no such topic")),
+        [only] if key == DEFAULT => Ok(only.clone()),
+        _ => Err(no_topic("there is no such topic")),
     }
 }
 
-fn no_topic(wanted: &str, why: &str) -> Failure {
-    let what = format!("relay.topic is {wanted:?}");
-    Failure::new(Exit::NotFound, what)
+fn no_topic(key: &str, wanted: &str, why: &str) -> Failure {
+    let next = format!(
+        "`osier topic ls` lists the topics; set {key} to one, or listen_relay to \"\" for no relay"
+    );
+    Failure::new(Exit::NotFound, format!("{key} is {wanted:?}"))
         .because(why)
-        .next("`osier topic ls` lists the topics; set relay.topic to one, or listen_relay to \"\"")
+        .next(next)
 }
+
+/// Where published events go, each in a topic that is served.
+fn target(osier: &Osier, config: &Config) -> Outcome<Target> {
+    let relay = &config.relay;
+    let mut target = Target::to(topic(osier, DEFAULT, &relay.topic)?);
+    for route in &relay.routes {
+        target.route(route.filter.clone(), topic(osier, ROUTE, &route.topic)?);
+    }
+    let served = |topic: &Topic| relay.topics.is_empty() || relay.topics.contains(&topic.id());
+    if let Some(hidden) = target.topics().find(|topic| !served(topic)) {
+        let what = format!("events go to the topic {:?}, which is not served", hidden.name());
+        let next = format!("Add {} to relay.topics", hidden.id());
+        return Err(Failure::new(Exit::Usage, what).because("relay.topics lacks it").next(next));
+    }
+    Ok(target)
+}
+
+/// The setting that names the topic of events that no route takes.
+const DEFAULT: &str = "relay.topic";
+
+/// The setting that names the topic of a route.
+const ROUTE: &str = "relay.route's topic";
 
 fn no_relay(error: &RelayError) -> Failure {
     let failure = Failure::other("the Nostr relay cannot be served").because(error);

@@ -53,6 +53,7 @@ pub(crate) const KEYS: &[Key] = &[
     key("limits.streams_max", "OSIER_LIMITS_STREAMS_MAX", "64"),
     key("relay.topic", "OSIER_RELAY_TOPIC", "\"lobby\""),
     key("relay.topics", "OSIER_RELAY_TOPICS", "[]"),
+    key("relay.route", "OSIER_RELAY_ROUTE", "[]"),
     key("relay.urls", "OSIER_RELAY_URLS", "[]"),
     key("relay.mirrors", "OSIER_RELAY_MIRRORS", "[]"),
     key("relay.name", "OSIER_RELAY_NAME", "\"Osier\""),

@@ -120,6 +120,7 @@ impl Layers {
         let parsed = match value {
             Value::Boolean(_) => text.parse().ok().map(Value::Boolean),
             Value::Integer(_) => text.parse().ok().map(Value::Integer),
+            Value::Array(_) if text.trim_start().starts_with('[') => parse_value(text),
             Value::Array(_) => Some(Value::Array(
                 text.split(',')
                     .map(str::trim)
@@ -130,10 +131,10 @@ impl Layers {
             _ => Some(Value::String(text.to_owned())),
         };
         let Some(parsed) = parsed else {
-            let expected = if value.is_bool() {
-                "true or false"
-            } else {
-                "a whole number"
+            let expected = match value {
+                Value::Boolean(_) => "true or false",
+                Value::Array(_) => "texts separated by commas, or a list in TOML",
+                _ => "a whole number",
             };
             let what = format!("{name} ({origin}) is {text:?}");
             return Err(usage(what).because(format!("expected {expected}")));
@@ -203,6 +204,25 @@ impl Layers {
         });
         texts.ok_or_else(|| self.invalid(name, "expected a list of texts"))
     }
+
+    /// A list of tables, each with just these keys, whose values are texts in the same order.
+    pub(super) fn tables<const N: usize>(
+        &self,
+        name: &'static str,
+        keys: [&str; N],
+    ) -> Outcome<Vec<[String; N]>> {
+        let why = || format!("expected tables, each with the texts {}", keys.join(" and "));
+        let invalid = || self.invalid(name, &why());
+        let items = self.values[name].0.as_array().ok_or_else(invalid)?;
+        let read = |item: &Value| {
+            let table = item.as_table().filter(|table| table.len() == N)?;
+            let texts = keys.map(|key| table.get(key).and_then(Value::as_str).map(str::to_owned));
+            let texts: Option<Vec<String>> = texts.into_iter().collect();
+            texts?.try_into().ok()
+        };
+        let tables = items.iter().map(read);
+        tables.collect::<Option<_>>().ok_or_else(invalid)
+    }
 }
 
 fn read(path: &Path) -> Outcome<String> {
@@ -212,10 +232,12 @@ fn read(path: &Path) -> Outcome<String> {
 }
 
 fn parse_default(text: &str) -> Value {
-    let table: Table = format!("v = {text}")
-        .parse()
-        .expect("defaults are valid TOML");
-    table.into_iter().next().expect("one key was written").1
+    parse_value(text).expect("defaults are valid TOML")
+}
+
+fn parse_value(text: &str) -> Option<Value> {
+    let table: Table = format!("v = {text}").parse().ok()?;
+    table.into_iter().next().map(|(_, value)| value)
 }
 
 /// Dotted names of everything in a table.

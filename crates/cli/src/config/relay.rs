@@ -1,7 +1,7 @@
 //! Settings of the Nostr relay.
 
 use osier::TopicId;
-use osier_relay::{HllRule, PublicKey, RelayUrl};
+use osier_relay::{Filter, HllRule, PublicKey, RelayUrl};
 
 use super::{Layers, size};
 use crate::failure::Outcome;
@@ -17,6 +17,8 @@ pub(crate) struct RelayConfig {
     pub(crate) topic: String,
     /// Topics whose events are served; none is all.
     pub(crate) topics: Vec<TopicId>,
+    /// Which published events go elsewhere; the first whose filter matches counts.
+    pub(crate) routes: Vec<Route>,
     /// URLs at which clients reach it from elsewhere.
     pub(crate) urls: Vec<RelayUrl>,
     /// Relays whose events are taken in while the node runs.
@@ -55,6 +57,15 @@ pub(crate) struct RelayConfig {
     pub(crate) connections_per_ip_max: usize,
 }
 
+/// Published events that match go to another topic than the rest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Route {
+    /// Which.
+    pub(crate) filter: Filter,
+    /// Name, id, or the start of an id.
+    pub(crate) topic: String,
+}
+
 impl RelayConfig {
     pub(super) fn from_layers(layers: &Layers) -> Outcome<Self> {
         let pubkey = layers.text("relay.pubkey")?;
@@ -62,6 +73,7 @@ impl RelayConfig {
         Ok(Self {
             topic: layers.text("relay.topic")?,
             topics: topics(layers)?,
+            routes: routes(layers)?,
             urls: urls(layers, "relay.urls")?,
             mirrors: urls(layers, "relay.mirrors")?,
             name: layers.text("relay.name")?,
@@ -101,6 +113,20 @@ fn topics(layers: &Layers) -> Outcome<Vec<TopicId>> {
     let ids = layers.list("relay.topics")?.into_iter();
     ids.map(|id| id.parse().map_err(|_| layers.invalid("relay.topics", why)))
         .collect()
+}
+
+fn routes(layers: &Layers) -> Outcome<Vec<Route>> {
+    let key = "relay.route";
+    let tables = layers.tables(key, ["filter", "topic"])?.into_iter();
+    let route = |[filter, topic]: [String; 2]| {
+        let parsed = Filter::parse(&filter);
+        let filter = parsed.map_err(|error| {
+            let why = format!("the filter for {topic:?} is none of NIP-01: {error}");
+            layers.invalid(key, &why)
+        })?;
+        Ok(Route { filter, topic })
+    };
+    tables.map(route).collect()
 }
 
 fn urls(layers: &Layers, key: &'static str) -> Outcome<Vec<RelayUrl>> {

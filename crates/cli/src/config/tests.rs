@@ -84,6 +84,8 @@ fn errors_say_what_where_and_what_else() {
             error_of("role = \"boss\"\n"),
             error_of("[discovery]\nmdns = true\n"),
             error_of("[limits]\nreplay_entries = 0\n"),
+            error_of("[[relay.route]]\ntopic = \"a\"\n"),
+            error_of("[[relay.route]]\ntopic = \"a\"\nfilter = '{\"kind\":[1]}'\n"),
         ]
         .join("\n")
     );
@@ -111,6 +113,25 @@ fn the_data_directory_follows_xdg() {
     assert_eq!(default_data_dir(both), "/x/osier");
     assert_eq!(default_data_dir(home), "/h/.local/share/osier");
     assert_eq!(default_data_dir(nothing), "osier-data");
+}
+
+/// NOS-71: the example of routes is one, from a file and from the environment.
+#[test]
+fn routes_are_read_in_order() {
+    let text = include_str!("../../../../docs/reference/osier-routes.toml");
+    let layers = Layers::merge(&Flags::default(), nothing, Some(file(text))).unwrap();
+    let routes = Config::from_layers(&layers).unwrap().relay.routes;
+    let topics: Vec<&str> = routes.iter().map(|route| route.topic.as_str()).collect();
+    assert_eq!(topics, ["private", "articles"]);
+    let kinds = osier_relay::Filter::parse(r#"{"kinds":[30023,30024]}"#).unwrap();
+    assert_eq!(routes[1].filter, kinds);
+    let env = |name: &str| {
+        let text = r#"[{ topic = "a", filter = '{"kinds":[1,2]}' }]"#;
+        (name == "OSIER_RELAY_ROUTE").then(|| text.to_owned())
+    };
+    let layers = Layers::merge(&Flags::default(), env, Some(file(text))).unwrap();
+    let routes = Config::from_layers(&layers).unwrap().relay.routes;
+    assert_eq!((routes.len(), routes[0].topic.as_str()), (1, "a"));
 }
 
 /// The example file names every key, and what it says is the default.
