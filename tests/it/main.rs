@@ -8,6 +8,7 @@ mod relay;
 mod relay_ephemeral;
 mod relay_frame;
 mod relay_mirror;
+mod relay_quota;
 mod relay_route;
 mod relay_swarm;
 mod replay;

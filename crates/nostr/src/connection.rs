@@ -22,9 +22,9 @@ mod settings;
 use std::{collections::BTreeMap, sync::Arc};
 
 pub use input::{Commit, Input, Now, Published, Purpose, Reach, ScanEnd};
-use osier_core::Instant;
-pub use output::{Frame, Output, Page};
-pub use settings::Settings;
+use osier_core::{Bucket, Instant};
+pub use output::{Frame, Output, Page, Verdict};
+pub use settings::{Quotas, Settings};
 
 use self::query::Subscription;
 use crate::{
@@ -50,6 +50,8 @@ pub struct Connection {
     sessions: BTreeMap<Generation, Session>,
     // Events that have no OK yet.
     unanswered: usize,
+    // How much of its requests a minute is used.
+    requests: Bucket,
 }
 
 /// A negentropy session of this connection. Its ids are apart from those of subscriptions.
@@ -83,6 +85,7 @@ impl Connection {
             counts: BTreeMap::new(),
             sessions: BTreeMap::new(),
             unanswered: 0,
+            requests: Bucket::default(),
         };
         send(
             &RelayMessage::Auth {
@@ -167,6 +170,12 @@ impl Connection {
     }
 
     fn message(&mut self, now: Now, message: ClientMessage, out: &mut Vec<Output>) {
+        if let Some(target) = message.asks()
+            && !self.may_ask(now)
+        {
+            let sentence = "too many requests in a minute; see NIP-11";
+            return self.refuse(Refusal::new(target, Prefix::RateLimited, sentence), out);
+        }
         match message {
             ClientMessage::Event(event) => self.verify(Purpose::Publish, event, out),
             ClientMessage::Auth(event) => self.verify(Purpose::Authenticate, event, out),
@@ -192,6 +201,12 @@ impl Connection {
         send(&refusal.into_message(), out);
     }
 
+    /// Whether one more request fits into this minute; if so, it is counted (`NOS-35`).
+    fn may_ask(&mut self, now: Now) -> bool {
+        let rate = self.settings.quotas.requests.map(Quotas::rate);
+        rate.is_none_or(|rate| self.requests.take(rate, now.instant))
+    }
+
     /// A new request.
     fn next_generation(&mut self) -> Generation {
         self.last = self.last.next();
@@ -215,5 +230,73 @@ impl Connection {
 }
 
 fn send(message: &RelayMessage, out: &mut Vec<Output>) {
-    out.push(Output::Send(Frame::Text(message.to_json())));
+    let (text, verdict) = (message.to_json(), Verdict::of(message));
+    out.push(Output::Send(match verdict {
+        Some(verdict) => Frame::Answer { text, verdict },
+        None => Frame::Text(text),
+    }));
+}
+
+#[cfg(test)]
+mod tests {
+    use osier_core::Duration;
+
+    use super::*;
+    use crate::{connection::Verdict, time::Seconds};
+
+    fn at(ms: u64) -> Now {
+        Now {
+            wall: Seconds::ZERO,
+            instant: Instant::START.after(Duration::from_millis(ms)),
+        }
+    }
+
+    /// The refusals among what a connection says to a frame.
+    fn refusals(connection: &mut Connection, now: Now, text: &str) -> Vec<(String, Verdict)> {
+        let mut out = Vec::new();
+        connection.handle(now, Input::Text(text), &mut out);
+        let said = out.into_iter().filter_map(|output| match output {
+            Output::Send(Frame::Answer { text, verdict }) => Some((text, verdict)),
+            _ => None,
+        });
+        said.collect()
+    }
+
+    /// NOS-35: requests of all three kinds share one bound; what is refused carries its id, and
+    /// closing and publishing cost nothing.
+    #[test]
+    fn requests_of_a_connection_are_bounded_in_a_minute() {
+        let settings = Settings {
+            quotas: Quotas {
+                requests: Some(3),
+                ..Quotas::default()
+            },
+            ..Settings::default()
+        };
+        let mut out = Vec::new();
+        let mut connection =
+            Connection::open(ConnectionId(1), Arc::new(settings), "challenge", &mut out);
+        let asks = [
+            (r#"["REQ","a",{"kinds":[1]}]"#, r#"["CLOSED","a","#),
+            (r#"["COUNT","b",{"kinds":[1]}]"#, r#"["CLOSED","b","#),
+            (r#"["NEG-OPEN","c",{},"6100000200"]"#, r#"["NEG-ERR","c","#),
+        ];
+        for (ask, _) in asks {
+            assert_eq!(refusals(&mut connection, at(5), ask), []);
+        }
+        assert_eq!(connection.open_requests(), 3);
+        for (ask, refused) in asks {
+            let [(text, verdict)] = &refusals(&mut connection, at(6), ask)[..] else {
+                panic!("one answer to {ask}");
+            };
+            assert!(text.starts_with(refused), "{text}");
+            assert_eq!(*verdict, Verdict::RequestRefused(Prefix::RateLimited));
+        }
+        // What is refused ends what was open under its id.
+        assert_eq!(connection.open_requests(), 1, "the count is not open by its id");
+        assert_eq!(refusals(&mut connection, at(7), r#"["CLOSE","a"]"#), []);
+        let next = at(20_006);
+        assert_eq!(refusals(&mut connection, next, asks[0].0), []);
+        assert_eq!(refusals(&mut connection, next, asks[0].0).len(), 1);
+    }
 }

@@ -60,8 +60,8 @@ mod visible;
 // The relay counts by these, and depends on nothing below.
 pub use osier_core::{Bucket, Rate};
 pub use connection::{
-    Commit, Connection, Frame, Input, Now, Output, Page, Published, Purpose, Reach, ScanEnd,
-    Settings,
+    Commit, Connection, Frame, Input, Now, Output, Page, Published, Purpose, Quotas, Reach, ScanEnd,
+    Settings, Verdict,
 };
 pub use effect::{Effect, Effects, Ledger, effects};
 pub use event::{Event, EventDraft, EventForged, EventKey, EventMalformed, UnverifiedEvent};

@@ -12,7 +12,8 @@ use std::{
 };
 
 use osier_nostr::{
-    Connection as Machine, ConnectionId, Generation, Input, Output,
+    Connection as Machine, ConnectionId, Event, EventId, Generation, Input, Output, Published,
+    Purpose, Reason, UnverifiedEvent,
 };
 use tokio_tungstenite::tungstenite::{
     Error, Message,
@@ -22,6 +23,7 @@ use tokio_tungstenite::tungstenite::{
 use crate::{
     limit,
     peer::{Farewell, Live, Mail, Peer, Rest, Scanned},
+    quota::Place,
     relay::Relay,
     scan::{Cursor, Read, Session, Work},
     socket::Socket,
@@ -30,6 +32,8 @@ use crate::{
 /// A connection that runs.
 pub(crate) struct Connection {
     relay: Arc<Relay>,
+    /// Where the client comes from.
+    place: Place,
     peer: Arc<Peer>,
     machine: Machine,
     socket: Socket,
@@ -64,7 +68,7 @@ impl Connection {
     /// A connection whose handshake is done; the challenge goes out at once.
     pub(crate) fn open(
         relay: Arc<Relay>,
-        id: ConnectionId,
+        (id, place): (ConnectionId, Place),
         challenge: &str,
         socket: Socket,
     ) -> Box<Self> {
@@ -75,6 +79,7 @@ impl Connection {
         let machine = Machine::open(id, settings, challenge, &mut out);
         Box::new(Self {
             relay,
+            place,
             peer,
             machine,
             socket,
@@ -273,11 +278,8 @@ impl Connection {
         while let Some(output) = self.todo.pop_front() {
             match output {
                 Output::Send(frame) => self.socket.push(frame),
-                Output::Verify { purpose, event } => {
-                    self.relay.ingest.verify(&self.peer, purpose, event);
-                }
-                Output::Append(event) => self.relay.ingest.append(&self.peer, event),
-                Output::Broadcast(event) => self.relay.ingest.pass(&self.peer, event),
+                Output::Verify { purpose, event } => self.verify(purpose, event),
+                Output::Append(event) | Output::Broadcast(event) => self.publish(event),
                 Output::Subscribe {
                     generation,
                     filters,
@@ -322,6 +324,29 @@ impl Connection {
         }
         // Most connections have nothing to do: what held it is given back.
         self.todo = VecDeque::new();
+    }
+
+    fn verify(&mut self, purpose: Purpose, event: UnverifiedEvent) {
+        let now = self.relay.clock.now().instant;
+        match self.relay.quota.of_place(self.place, now) {
+            Some(reason) => self.refuse(event.claimed_id(), reason),
+            None => self.relay.ingest.verify(&self.peer, purpose, event),
+        }
+    }
+
+    /// Has a verified event stored, or told to who listens.
+    fn publish(&mut self, event: Event) {
+        let now = self.relay.clock.now().instant;
+        match self.relay.quota.of_key(event.pubkey(), now) {
+            Some(reason) => self.refuse(event.id(), reason),
+            None if event.kind().is_ephemeral() => self.relay.ingest.pass(&self.peer, event),
+            None => self.relay.ingest.append(&self.peer, event),
+        }
+    }
+
+    fn refuse(&mut self, id: EventId, reason: Reason) {
+        let outcome = Published::Refused(reason);
+        self.handle(Input::Published { id, outcome });
     }
 
     fn read(&self, generation: Generation, work: Work) {

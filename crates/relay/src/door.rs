@@ -6,6 +6,8 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use crate::quota::Place;
+
 /// Counts who is in.
 #[derive(Debug)]
 pub(crate) struct Door {
@@ -17,14 +19,14 @@ pub(crate) struct Door {
 #[derive(Debug, Default)]
 struct Inside {
     all: usize,
-    by_ip: BTreeMap<IpAddr, usize>,
+    by_place: BTreeMap<Place, usize>,
 }
 
 /// Somebody who is in, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Guest {
     door: Arc<Door>,
-    ip: IpAddr,
+    place: Place,
 }
 
 /// Why somebody may not come in.
@@ -48,14 +50,14 @@ impl Door {
 
     /// Lets somebody in.
     pub(crate) fn enter(self: &Arc<Self>, ip: IpAddr) -> Result<Guest, Full> {
-        let ip = ip.to_canonical();
+        let place = Place::of(ip);
         let mut inside = self.lock();
         if inside.all >= self.connections_max {
             return Err(Full::All);
         }
-        let own = inside.by_ip.entry(ip).or_default();
+        let own = inside.by_place.entry(place).or_default();
         // On loopback is a proxy for all its clients, or the operator.
-        if *own >= self.per_ip_max && !ip.is_loopback() {
+        if *own >= self.per_ip_max && !place.is_here() {
             return Err(Full::Ip);
         }
         *own += 1;
@@ -63,7 +65,7 @@ impl Door {
         drop(inside);
         Ok(Guest {
             door: Arc::clone(self),
-            ip,
+            place,
         })
     }
 
@@ -72,14 +74,21 @@ impl Door {
     }
 }
 
+impl Guest {
+    /// Where it comes from.
+    pub(crate) fn place(&self) -> Place {
+        self.place
+    }
+}
+
 impl Drop for Guest {
     fn drop(&mut self) {
         let mut inside = self.door.lock();
         inside.all -= 1;
-        if let Some(own) = inside.by_ip.get_mut(&self.ip) {
+        if let Some(own) = inside.by_place.get_mut(&self.place) {
             *own -= 1;
             if *own == 0 {
-                inside.by_ip.remove(&self.ip);
+                inside.by_place.remove(&self.place);
             }
         }
     }
@@ -107,7 +116,7 @@ mod tests {
         drop(first);
         let again = door.enter(ip(1));
         assert!(again.is_ok());
-        assert_eq!(door.lock().by_ip.len(), 3);
+        assert_eq!(door.lock().by_place.len(), 3);
     }
 
     #[test]

@@ -163,7 +163,7 @@ async fn open(front: &Front, upgraded: Upgraded, guest: Guest) {
     let socket = Socket::new(parts.io.into_inner(), parts.read_buf.to_vec()).await;
     let relay = Arc::clone(&front.relay);
     let id = relay.next_connection();
-    let connection = Connection::open(relay, id, &challenge, socket);
+    let connection = Connection::open(relay, (id, guest.place()), &challenge, socket);
     front.tasks.spawn(async move {
         connection.run().await;
         drop(guest);

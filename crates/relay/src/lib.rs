@@ -18,7 +18,7 @@
 //! | `peer`, `hub` | inboxes with bounds; the live fan-out |
 //! | `ingest` | published events: verified, judged, appended in batches |
 //! | `ephemeral` | events of the moment, from clients and from other nodes |
-//! | `rates` | how often each of many may do something |
+//! | `quota`, `rates` | how often each of many may do something |
 //! | `import` | events that come from files |
 //! | `scan` | stored events, counts, comparisons, a bounded turn at a time |
 //! | `purge` | expired events leave the index |
@@ -49,6 +49,7 @@ pub mod limit;
 mod mirror;
 mod peer;
 mod purge;
+mod quota;
 mod rates;
 mod relay;
 mod scan;
@@ -64,7 +65,7 @@ pub use figures::Figures;
 pub use import::{Imported, Importer, is_event};
 pub use mirror::{Answer, Counted, Direction, Mirror, MirrorError, Mirrored, Order, count};
 pub use osier_nostr::{
-    EventKey, Filter, PublicKey, Settings as NostrSettings,
+    EventKey, Filter, PublicKey, Quotas, Settings as NostrSettings,
     nip::{
         nip11::Identity,
         nip17::Gate,

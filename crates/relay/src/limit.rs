@@ -9,7 +9,8 @@ use osier_nostr::Rate;
 /// Over it: HTTP 503 before the upgrade.
 pub const CONNECTIONS_MAX: usize = 20_000;
 
-/// Connections of one IP address; many people may share one behind a router. Loopback is a reverse
+/// Connections of one IP address (of IPv6, one network of 64 bits); many people may share one behind
+/// a router. Loopback is a reverse
 /// proxy, or the operator, and has no bound of its own. Over it: HTTP 429 before the upgrade.
 pub const CONNECTIONS_PER_IP_MAX: usize = 256;
 
@@ -60,6 +61,14 @@ pub const APPEND_EVENTS_MAX: usize = 8_192;
 
 /// Bytes of one durable batch. As for [`APPEND_EVENTS_MAX`].
 pub const APPEND_BYTES_MAX: usize = 8 * 1024 * 1024;
+
+/// Events that one address which is not this machine may publish in a minute: those of a busy
+/// household, or of a bot that behaves. Over it: `OK false rate-limited:`, unchecked.
+pub const EVENTS_PER_ADDRESS: u32 = 12_000;
+
+/// Keys, and addresses, whose use of their quota is remembered. Over it the one unheard of for
+/// longest starts anew.
+pub const QUOTA_HOLDERS_MAX: usize = 65_536;
 
 /// Ephemeral events of one signer, a second and at once, from wherever they come. Over it: a client
 /// is told `OK false rate-limited:`; what another node passes on goes to nobody.

@@ -17,6 +17,7 @@ use crate::{
     hub::Hub,
     ingest::Ingest,
     limit,
+    quota::Quota,
     scan::{Read, Reader},
     topics::Completion,
     workers::Workers,
@@ -33,6 +34,8 @@ pub(crate) struct Relay {
     pub(crate) hub: Arc<Hub>,
     /// Events that are published.
     pub(crate) ingest: Ingest,
+    /// What keys and addresses have used of their quotas.
+    pub(crate) quota: Quota,
     /// Stored events.
     pub(crate) readers: Workers<Read>,
     next_connection: AtomicU64,
@@ -60,6 +63,7 @@ impl Relay {
         let cores = cores();
         Ok(Self {
             clock,
+            quota: Quota::new(&settings.quotas),
             settings: Arc::new(settings),
             hub,
             ingest: Ingest::start(cores)?,

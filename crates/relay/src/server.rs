@@ -85,9 +85,7 @@ impl Front {
 impl Bridge {
     /// A relay with these settings.
     pub fn new(settings: Settings) -> Self {
-        let mut nostr = settings.nostr.clone();
-        nostr.urls = settings.all_urls(settings.listen);
-        let mut index = osier_eventdb::Settings::from(&nostr);
+        let mut index = osier_eventdb::Settings::from(&settings.enforced(settings.listen));
         index.topics.clone_from(&settings.topics);
         let db = EventDb::new(index);
         Self { settings, db }
@@ -180,8 +178,7 @@ impl Attached {
         let ephemeral = Arc::new(ephemeral);
         let heard = Arc::clone(&ephemeral);
         let followed = Followed::start(osier, settings.topics.clone(), feeds, heard).await?;
-        let mut nostr = settings.nostr.clone();
-        nostr.urls = settings.all_urls(address);
+        let nostr = settings.enforced(address);
         let completion = followed.completion();
         let shown = Arc::clone(&completion);
         let relay = Relay::start(clock, nostr, hub, index.clone(), completion);

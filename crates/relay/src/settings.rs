@@ -3,9 +3,12 @@
 use std::{collections::BTreeSet, net::SocketAddr, time::Duration};
 
 use osier::TopicId;
-use osier_nostr::nip::{
-    nip11::Identity,
-    nip42::{RelayUrl, RelayUrls},
+use osier_nostr::{
+    Quotas,
+    nip::{
+        nip11::Identity,
+        nip42::{RelayUrl, RelayUrls},
+    },
 };
 
 use crate::limit;
@@ -20,7 +23,8 @@ pub struct Settings {
     pub urls: Vec<RelayUrl>,
     /// The topics whose events are served; none is all of the node's.
     pub topics: Option<BTreeSet<TopicId>>,
-    /// What clients are held to. Its URLs are replaced by those above.
+    /// What clients are held to. Its URLs are replaced by those above, and its connections by
+    /// those below.
     pub nostr: osier_nostr::Settings,
     /// What NIP-11 says of the operator.
     pub identity: Identity,
@@ -45,7 +49,13 @@ impl Settings {
             listen,
             urls: Vec::new(),
             topics: None,
-            nostr: osier_nostr::Settings::default(),
+            nostr: osier_nostr::Settings {
+                quotas: Quotas {
+                    events_per_address: Some(limit::EVENTS_PER_ADDRESS),
+                    ..Quotas::default()
+                },
+                ..osier_nostr::Settings::default()
+            },
             identity: Identity {
                 name: "Osier".to_owned(),
                 description: "A relay whose `finish` means that the whole swarm's history of its \
@@ -64,6 +74,16 @@ impl Settings {
 }
 
 impl Settings {
+    /// What clients of a relay at this address are held to, as NIP-11 shows it.
+    pub(crate) fn enforced(&self, listen: SocketAddr) -> osier_nostr::Settings {
+        let shown = |count: usize| u32::try_from(count).ok();
+        let mut nostr = self.nostr.clone();
+        nostr.urls = self.all_urls(listen);
+        nostr.quotas.connections = shown(self.connections_max);
+        nostr.quotas.connections_per_address = shown(self.connections_per_ip_max);
+        nostr
+    }
+
     /// All URLs of the relay when it listens at this address.
     pub(crate) fn all_urls(&self, listen: SocketAddr) -> RelayUrls {
         self.urls

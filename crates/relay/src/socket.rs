@@ -157,7 +157,7 @@ impl Socket {
 /// A frame as the library takes it.
 fn message(frame: Frame) -> Message {
     match frame {
-        Frame::Text(text) => Message::Text(text.into()),
+        Frame::Text(text) | Frame::Answer { text, .. } => Message::Text(text.into()),
         Frame::Event { .. } => Message::Text(frame.to_text().into()),
     }
 }

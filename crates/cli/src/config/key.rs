@@ -84,6 +84,21 @@ pub(crate) const KEYS: &[Key] = &[
         "20000",
     ),
     key(
+        "relay.events_per_minute_per_key",
+        "OSIER_RELAY_EVENTS_PER_MINUTE_PER_KEY",
+        "0",
+    ),
+    key(
+        "relay.events_per_minute_per_ip",
+        "OSIER_RELAY_EVENTS_PER_MINUTE_PER_IP",
+        "12000",
+    ),
+    key(
+        "relay.requests_per_minute",
+        "OSIER_RELAY_REQUESTS_PER_MINUTE",
+        "0",
+    ),
+    key(
         "relay.connections_per_ip_max",
         "OSIER_RELAY_CONNECTIONS_PER_IP_MAX",
         "256",

@@ -1,7 +1,7 @@
 //! Settings of the Nostr relay.
 
 use osier::TopicId;
-use osier_relay::{Filter, HllRule, PublicKey, RelayUrl};
+use osier_relay::{Filter, HllRule, PublicKey, Quotas, RelayUrl};
 
 use super::{Layers, size};
 use crate::failure::Outcome;
@@ -51,6 +51,8 @@ pub(crate) struct RelayConfig {
     pub(crate) newest_s: u64,
     /// Events in one answer to one filter.
     pub(crate) page_events_max: u64,
+    /// What keys, addresses and connections may do in a minute.
+    pub(crate) quotas: Quotas,
     /// Connections in all.
     pub(crate) connections_max: usize,
     /// Connections from one address.
@@ -102,10 +104,23 @@ impl RelayConfig {
                 .ok_or_else(|| layers.invalid("relay.min_pow", "an id has 256 bits"))?,
             newest_s: layers.number("relay.newest_s", 0)?,
             page_events_max: layers.number("relay.page_events_max", 1)?,
+            quotas: Quotas {
+                events_per_key: quota(layers, "relay.events_per_minute_per_key")?,
+                events_per_address: quota(layers, "relay.events_per_minute_per_ip")?,
+                requests: quota(layers, "relay.requests_per_minute")?,
+                ..Quotas::default()
+            },
             connections_max: size(layers, "relay.connections_max", 1)?,
             connections_per_ip_max: size(layers, "relay.connections_per_ip_max", 1)?,
         })
     }
+}
+
+/// So much in a minute; 0 is no bound.
+fn quota(layers: &Layers, key: &'static str) -> Outcome<Option<u32>> {
+    let number = u32::try_from(layers.number(key, 0)?);
+    let number = number.map_err(|_| layers.invalid(key, "too large; 0 is no bound"))?;
+    Ok(Some(number).filter(|number| *number > 0))
 }
 
 fn topics(layers: &Layers) -> Outcome<Vec<TopicId>> {

@@ -6,7 +6,9 @@ use super::Purpose;
 use crate::{
     event::{Event, UnverifiedEvent},
     filter::Filter,
+    message::RelayMessage,
     nip::nip17::Viewer,
+    reason::{Prefix, Reason},
     subscription::Generation,
 };
 
@@ -97,6 +99,13 @@ pub struct Page {
 pub enum Frame {
     /// A whole message.
     Text(String),
+    /// A whole message that says what became of an event or a request.
+    Answer {
+        /// The message.
+        text: String,
+        /// What it says.
+        verdict: Verdict,
+    },
     /// An event: what stands before it, once for a subscription; the event itself, once for all.
     Event {
         /// `["EVENT","id",`
@@ -106,11 +115,44 @@ pub enum Frame {
     },
 }
 
+/// What a client is told of something that it asked for: what an operator counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Verdict {
+    /// The event was taken: stored, or told to who listens.
+    Taken,
+    /// The event had come before.
+    Known,
+    /// The event was not taken.
+    EventRefused(Prefix),
+    /// The request, or the session, was refused or ended.
+    RequestRefused(Prefix),
+}
+
+impl Verdict {
+    /// What a message says; none if it is no verdict.
+    pub(super) fn of(message: &RelayMessage) -> Option<Self> {
+        let prefix = |reason: &Reason| reason.prefix().unwrap_or(Prefix::Error);
+        match message {
+            RelayMessage::Ok {
+                accepted, reason, ..
+            } => Some(match (accepted, reason.prefix()) {
+                (true, Some(Prefix::Duplicate)) => Self::Known,
+                (true, _) => Self::Taken,
+                (false, _) => Self::EventRefused(prefix(reason)),
+            }),
+            RelayMessage::Closed { reason, .. } | RelayMessage::NegErr { reason, .. } => {
+                Some(Self::RequestRefused(prefix(reason)))
+            }
+            _ => None,
+        }
+    }
+}
+
 impl Frame {
     /// Bytes of the frame, for back-pressure.
     pub fn bytes(&self) -> usize {
         match self {
-            Self::Text(text) => text.len(),
+            Self::Text(text) | Self::Answer { text, .. } => text.len(),
             Self::Event { head, json } => head.len() + json.len() + 1,
         }
     }
@@ -118,7 +160,9 @@ impl Frame {
     /// Appends the frame to a buffer that is written at once.
     pub fn write_to(&self, out: &mut Vec<u8>) {
         match self {
-            Self::Text(text) => out.extend_from_slice(text.as_bytes()),
+            Self::Text(text) | Self::Answer { text, .. } => {
+                out.extend_from_slice(text.as_bytes());
+            }
             Self::Event { head, json } => {
                 out.extend_from_slice(head.as_bytes());
                 out.extend_from_slice(json.as_bytes());
@@ -130,7 +174,7 @@ impl Frame {
     /// The whole text.
     pub fn to_text(&self) -> String {
         match self {
-            Self::Text(text) => text.clone(),
+            Self::Text(text) | Self::Answer { text, .. } => text.clone(),
             Self::Event { head, json } => format!("{head}{json}]"),
         }
     }

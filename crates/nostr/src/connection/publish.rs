@@ -1,6 +1,6 @@
 //! `EVENT` and `AUTH`: from the frame to its `OK`. Every event gets exactly one (`NOS-40`).
 
-use super::{Connection, Now, Output, Published, Purpose, Reach, send};
+use super::{Connection, Frame, Now, Output, Published, Purpose, Reach, send};
 use crate::{
     event::{Event, EventForged, UnverifiedEvent},
     key::EventId,
@@ -46,7 +46,10 @@ impl Connection {
         match purpose {
             Purpose::Authenticate => {
                 let outcome = self.authenticate(now, &event);
-                self.answer(id, outcome, out);
+                self.unanswered = self.unanswered.saturating_sub(1);
+                // It is no event that came to be stored.
+                let text = ok_message(id, outcome).to_json();
+                out.push(Output::Send(Frame::Text(text)));
             }
             Purpose::Publish => match self.admit(now, &event) {
                 Err(reason) => self.answer(id, Err(reason), out),
@@ -138,16 +141,17 @@ fn broadcast(listeners: usize, reach: Reach) -> Result<Reason, Reason> {
 const NOBODY: &str = "nobody listens to this ephemeral event here";
 
 fn ok(id: EventId, said: Result<Reason, Reason>, out: &mut Vec<Output>) {
+    send(&ok_message(id, said), out);
+}
+
+fn ok_message(id: EventId, said: Result<Reason, Reason>) -> RelayMessage {
     let accepted = said.is_ok();
     let (Ok(reason) | Err(reason)) = said;
-    send(
-        &RelayMessage::Ok {
-            id,
-            accepted,
-            reason,
-        },
-        out,
-    );
+    RelayMessage::Ok {
+        id,
+        accepted,
+        reason,
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! What an operator may set; the same for all connections, and shown in NIP-11.
 
-use osier_core::Duration;
+use osier_core::{Duration, Rate};
 
 use crate::{
     limit,
@@ -45,6 +45,32 @@ pub struct Settings {
     pub neg_items_max: u64,
     /// After what time without progress a negentropy session ends.
     pub neg_idle: Duration,
+    /// How much of what comes in so much time.
+    pub quotas: Quotas,
+}
+
+/// What one key, one address and one connection may do in a minute; none for no bound. A quota is a
+/// bucket: all of it at once, and then as it fills (`NOS-35`). Those of keys and addresses, and the
+/// connections, are the driver's to hold; they are here to be shown in NIP-11.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Quotas {
+    /// Events of one signer, whatever connection they come by.
+    pub events_per_key: Option<u32>,
+    /// Events from one address, whoever signed them.
+    pub events_per_address: Option<u32>,
+    /// `REQ`, `COUNT` and `NEG-OPEN` of one connection.
+    pub requests: Option<u32>,
+    /// Connections open at once.
+    pub connections: Option<u32>,
+    /// Of them, from one address.
+    pub connections_per_address: Option<u32>,
+}
+
+impl Quotas {
+    /// The rate of so much a minute.
+    pub fn rate(minute: u32) -> Rate {
+        Rate::per_minute(minute, minute)
+    }
 }
 
 impl Default for Settings {
@@ -67,6 +93,7 @@ impl Default for Settings {
             page_events_max: limit::PAGE_EVENTS_MAX,
             neg_items_max: limit::NEG_ITEMS_MAX,
             neg_idle: Duration::from_millis(limit::NEG_IDLE_MS),
+            quotas: Quotas::default(),
         }
     }
 }

@@ -69,6 +69,15 @@ impl Refusal {
 }
 
 impl ClientMessage {
+    /// What it asks for that costs reading stored events; none if nothing.
+    pub fn asks(&self) -> Option<Target> {
+        match self {
+            Self::Req { id, .. } | Self::Count { id, .. } => Some(Target::Request(id.clone())),
+            Self::NegOpen { id, .. } => Some(Target::Negentropy(id.clone())),
+            _ => None,
+        }
+    }
+
     /// Reads a text frame.
     ///
     /// # Errors

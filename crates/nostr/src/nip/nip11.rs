@@ -143,6 +143,19 @@ fn limitation(settings: &Settings) -> String {
         object.number("created_at_lower_limit", oldest_s);
     }
     object.number("created_at_upper_limit", settings.newest_s);
+    let quotas = &settings.quotas;
+    let each = [
+        ("max_events_per_minute_per_key", quotas.events_per_key),
+        ("max_events_per_minute_per_ip", quotas.events_per_address),
+        ("max_requests_per_minute", quotas.requests),
+        ("max_connections", quotas.connections),
+        ("max_connections_per_ip", quotas.connections_per_address),
+    ];
+    for (name, bound) in each {
+        if let Some(bound) = bound {
+            object.number(name, u64::from(bound));
+        }
+    }
     object.json("auth_required", "false");
     object.json("payment_required", "false");
     object.json(
