@@ -5,6 +5,7 @@ mod chat;
 mod command_line;
 mod kill;
 mod relay;
+mod relay_coverage;
 mod relay_ephemeral;
 mod relay_frame;
 mod relay_mirror;

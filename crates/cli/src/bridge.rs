@@ -120,6 +120,7 @@ pub(crate) fn mirrors(config: &Config, attached: &Attached, osier: &Osier) -> Ou
             filter: Filter::default(),
             direction: Direction::Pull,
             key: None,
+            again: false,
             patience: limit::MIRROR_PATIENCE,
         };
         tasks.spawn(keep_mirroring(attached.mirror(), topic.clone(), order));
@@ -282,6 +283,7 @@ fn mirror_order(order: &Value) -> Result<(Order, bool), String> {
         filter: filter.clone(),
         direction,
         key: key.clone(),
+        again: order["again"] == true,
         patience,
     };
     let follow = order["follow"] == true;
@@ -302,6 +304,7 @@ fn event_key(hex: &str) -> Option<EventKey> {
 fn mirrored(done: &Mirrored) -> Value {
     json!({
         "paged_because": done.paged_because, "complete": done.complete,
+        "resumed": done.resumed,
         "received": done.received, "stored": done.stored, "held": done.held,
         "refused": done.refused, "sent": done.sent, "taken": done.taken,
         "rejected": done.rejected, "reasons": done.reasons,

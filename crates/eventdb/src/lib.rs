@@ -46,6 +46,7 @@ mod apply;
 mod build;
 mod check;
 mod count;
+mod covered;
 mod cursor;
 mod db;
 mod error;
@@ -70,6 +71,7 @@ mod view;
 
 pub use build::RebuildReport;
 pub use check::{CheckReport, Finding};
+pub use covered::CoveredKey;
 pub use db::EventDb;
 pub use error::EventDbError;
 pub use index::{EventIndex, Fresh};

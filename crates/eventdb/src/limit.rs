@@ -68,3 +68,7 @@ const _: () = assert!(
     osier_core::limit::ENTRY_ITEMS_MAX <= 256,
     "items have numbers of a byte"
 );
+
+/// Stretches of time that are remembered of what was read of another relay, for one filter. Over it
+/// the shortest is forgotten, and read again.
+pub(crate) const COVERED_SPANS_MAX: usize = 256;

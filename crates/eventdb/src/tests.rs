@@ -1,6 +1,7 @@
 //! Tests of the whole index, over a store in memory.
 
 mod case;
+mod covered;
 mod crash;
 mod generate;
 mod property;

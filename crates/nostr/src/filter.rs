@@ -94,6 +94,27 @@ impl Filter {
         self
     }
 
+    /// Only events with a tag of this letter and one of these values; instead of what was asked of
+    /// tags before.
+    #[must_use]
+    pub fn with_tag<S: Into<Box<str>>>(
+        mut self,
+        letter: Letter,
+        values: impl IntoIterator<Item = S>,
+    ) -> Self {
+        let values: Vec<Box<str>> = values.into_iter().map(Into::into).collect();
+        self.first_value = values.first().cloned();
+        self.tags = vec![TagCondition::new(letter, values)];
+        self
+    }
+
+    /// Events of any kind.
+    #[must_use]
+    pub fn of_any_kind(mut self) -> Self {
+        self.kinds = None;
+        self
+    }
+
     /// Only events from this second on.
     #[must_use]
     pub fn with_since(mut self, since: Option<Seconds>) -> Self {

@@ -34,6 +34,7 @@
 //! Rules are numbered in `specs/07-nostr.md`, choices are explained in `docs/reference/nips.md`.
 
 mod connection;
+mod coverage;
 mod effect;
 mod escape;
 mod event;
@@ -63,6 +64,7 @@ pub use connection::{
     Commit, Connection, Frame, Input, Now, Output, Page, Published, Purpose, Quotas, Reach, ScanEnd,
     Settings, Verdict,
 };
+pub use coverage::{Coverage, Span};
 pub use effect::{Effect, Effects, Ledger, effects};
 pub use event::{Event, EventDraft, EventForged, EventKey, EventMalformed, UnverifiedEvent};
 pub use fanout::Fanout;

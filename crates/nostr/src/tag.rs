@@ -1,5 +1,7 @@
 //! The tags of an event.
 
+use std::fmt;
+
 use crate::{key::PublicKey, kind::EventKind};
 
 /// One tag: one or more strings. The first is its name, the second its value (NIP-01).
@@ -47,6 +49,8 @@ pub struct Letter(u8);
 impl Letter {
     /// References to events.
     pub const E: Self = Self(b'e');
+    /// References to addresses.
+    pub const A: Self = Self(b'a');
     /// References to users.
     pub const P: Self = Self(b'p');
 
@@ -87,6 +91,13 @@ pub struct Address {
     pub pubkey: PublicKey,
     /// The value of its first `d` tag; empty where there is none, and for replaceable kinds.
     pub d: Box<str>,
+}
+
+impl fmt::Display for Address {
+    /// As the value of an `a` tag.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.kind.get(), self.pubkey, self.d)
+    }
 }
 
 impl Address {
@@ -142,6 +153,7 @@ mod tests {
         let read = |text: String| Address::from_text(&text);
         let address = read(format!("30023:{key}:a:b")).unwrap();
         assert_eq!((address.kind.get(), &*address.d), (30_023, "a:b"));
+        assert_eq!(address.to_string(), format!("30023:{key}:a:b"));
         assert!(read(format!("0:{key}:")).is_some());
         for text in [
             format!("0:{key}:d"),

@@ -6,7 +6,7 @@ use std::{collections::BTreeSet, sync::Mutex, thread};
 use bytes::Bytes;
 use osier::{Kind, Topic};
 use osier_eventdb::{Admission, EventIndex};
-use osier_nostr::{Event, EventKind, UnverifiedEvent, bodies};
+use osier_nostr::{Event, EventKind, Hidden, UnverifiedEvent, bodies};
 use secp256k1::{Secp256k1, VerifyOnly};
 
 use crate::{clock::Clock, error::RelayError, limit, relay::cores};
@@ -30,6 +30,8 @@ pub struct Imported {
     pub refused: u64,
     /// The first [`limit::IMPORT_REASONS_MAX`] of them: their places from 0, and why.
     pub reasons: Vec<(u64, String)>,
+    /// Places of the refused lines that are events which are deleted here.
+    pub deleted: Vec<u64>,
 }
 
 /// Whether a line is a Nostr event, as far as its form tells.
@@ -93,7 +95,12 @@ impl Importer {
             match view.admit(&event, now).map_err(RelayError::Index)? {
                 Admission::New if seen.insert(event.id()) => fresh.push(event),
                 Admission::New | Admission::Held => imported.held += 1,
-                Admission::Hidden(hidden) => imported.refuse(at, hidden.reason().text().to_owned()),
+                Admission::Hidden(hidden) => {
+                    if hidden == Hidden::Deleted {
+                        imported.deleted.push(at);
+                    }
+                    imported.refuse(at, hidden.reason().text().to_owned());
+                }
             }
         }
         Ok(fresh)

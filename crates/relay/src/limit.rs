@@ -122,6 +122,20 @@ pub const MIRROR_TICK: Duration = Duration::from_secs(1);
 /// Events asked for in one page of another relay: what most give at once.
 pub const MIRROR_PAGE: u64 = 500;
 
+/// Seconds before the present whose events may still come to a relay: clocks are off, and phones
+/// send late. They are read again by the next pull.
+pub const MIRROR_SETTLES_S: u64 = 3_600;
+
+/// Kinds of a filter for each of which it is noted what was read. Over it: for the filter as it is.
+pub const MIRROR_KINDS_MAX: usize = 64;
+
+/// First wait before events are sent again to a relay that takes no more of them for now; doubles,
+/// so that all of them together are two minutes.
+pub const MIRROR_SLOWER: Duration = Duration::from_secs(1);
+
+/// Times that they are sent again without any being taken. After that: not taken there.
+pub const MIRROR_SLOWER_MAX: u32 = 7;
+
 /// Ids asked for at once.
 pub const MIRROR_IDS: usize = 200;
 

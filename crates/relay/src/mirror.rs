@@ -12,14 +12,15 @@ mod follow;
 mod link;
 mod page;
 mod push;
+mod reading;
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use osier::Topic;
 use osier_eventdb::EventIndex;
 use osier_nostr::{EventId, EventKey, Filter, Reason, nip::nip17::Viewer};
 
-use self::{compare::Difference, link::Link};
+use self::{compare::Difference, link::Link, reading::Reading};
 pub use self::{
     count::{Answer, Counted, count},
     error::MirrorError,
@@ -48,6 +49,8 @@ pub struct Order {
     pub direction: Direction,
     /// Who we are to the relay, where it asks.
     pub key: Option<EventKey>,
+    /// Whether what was read to its end before is read again (`NOS-73`).
+    pub again: bool,
     /// How long the relay may say nothing; [`crate::limit::MIRROR_PATIENCE`] unless there is a
     /// reason.
     pub patience: Duration,
@@ -61,6 +64,8 @@ pub struct Mirrored {
     /// Whether everything of the relay has been read. By pages of a relay that gives no hints this
     /// is as far as it shows; never if a second had more events than a page.
     pub complete: bool,
+    /// Whether something of it was read before and was not asked for again.
+    pub resumed: bool,
     /// Events that came.
     pub received: u64,
     /// Of them, new here.
@@ -77,6 +82,8 @@ pub struct Mirrored {
     pub rejected: u64,
     /// The first reasons for what was not taken, here or there.
     pub reasons: Vec<String>,
+    /// Addresses of events that came and are deleted here.
+    deleted: BTreeSet<String>,
 }
 
 /// Reasons that are kept.
@@ -116,13 +123,20 @@ impl Mirror {
         let link = Link::open(&order.url, order.key.clone(), order.patience, self.clock);
         let mut link = link.await?;
         let viewer = self.viewer(order);
+        let now = self.clock.now().wall;
+        let reading = Reading::open(&self.index, topic.id(), order, now)?;
         let mut done = Mirrored::default();
         match self.compare(&mut link, &order.filter, &viewer).await? {
             Ok(difference) => {
                 let Difference { have, need } = difference;
                 if order.direction != Direction::Push {
                     self.fetch(&mut link, topic, &need, &mut done).await?;
+                    reading.cover_all()?;
                     done.complete = true;
+                }
+                if order.direction == Direction::Sync {
+                    let gone = self.deletions_at(&done.deleted, &viewer)?;
+                    self.push(&mut link, &gone, &viewer, &mut done).await?;
                 }
                 if order.direction != Direction::Pull {
                     let gone = self.deletions_of(&need, &viewer)?;
@@ -133,8 +147,8 @@ impl Mirror {
             Err(why) => {
                 done.paged_because = Some(why);
                 if order.direction != Direction::Push {
-                    self.pages(&mut link, topic, &order.filter, &mut done)
-                        .await?;
+                    let what = (&order.filter, &reading);
+                    self.pages(&mut link, topic, what, &mut done).await?;
                 }
                 if order.direction != Direction::Pull {
                     self.push_all(&mut link, &order.filter, &viewer, &mut done)

@@ -29,6 +29,9 @@ pub(crate) struct MirrorArgs {
     /// Only events that match this filter of NIP-01, in JSON
     #[arg(long, value_name = "JSON")]
     pub(crate) filter: Option<String>,
+    /// Ask also for what was read to its end before, where a relay is read by pages
+    #[arg(long)]
+    pub(crate) again: bool,
     /// How long the relay may say nothing
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     pub(crate) patience: u64,

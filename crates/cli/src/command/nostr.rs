@@ -88,6 +88,7 @@ fn mirror(context: &Context, args: &MirrorArgs) -> Outcome {
 fn order(args: &MirrorArgs, direction: &str, follow: bool) -> Value {
     let mut order = json!({ "url": args.url, "direction": direction, "follow": follow });
     order["patience_s"] = json!(args.patience);
+    order["again"] = json!(args.again);
     if let Some(filter) = &args.filter {
         order["filter"] = json!(filter);
     }
@@ -126,6 +127,9 @@ fn text(done: &Value, direction: &str) -> String {
     let mut lines = Vec::new();
     if let Some(why) = done["paged_because"].as_str() {
         lines.push(format!("read by pages, not compared: {why}"));
+    }
+    if done["resumed"] == true {
+        lines.push("what was read before was not asked for again (--again asks)".to_owned());
     }
     let number = |key: &str| done[key].as_u64().unwrap_or(0);
     if direction != "push" {

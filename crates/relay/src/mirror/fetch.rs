@@ -70,8 +70,14 @@ impl Mirror {
         done.stored += imported.stored;
         done.held += imported.held;
         done.refused += imported.refused;
+        let event_at = |at: &u64| usize::try_from(*at).ok().and_then(|at| events.get(at));
+        for event in imported.deleted.iter().filter_map(event_at) {
+            // It has been verified, or it would have been refused for that.
+            let address = event.clone().trust_stored().address();
+            done.deleted.extend(address.map(|it| it.to_string()));
+        }
         for (at, why) in &imported.reasons {
-            let event = usize::try_from(*at).ok().and_then(|at| events.get(at));
+            let event = event_at(at);
             if let Some(event) = event {
                 done.reason(event.claimed_id(), why);
             }

@@ -145,6 +145,22 @@ impl Link {
         }
     }
 
+    /// Lets time pass. What the relay says meanwhile is about nothing that we wait for; its pings
+    /// are answered.
+    pub(super) async fn rest(
+        &mut self,
+        doing: &'static str,
+        time: Duration,
+    ) -> Result<(), MirrorError> {
+        let until = tokio::time::Instant::now() + time;
+        loop {
+            let left = until.saturating_duration_since(tokio::time::Instant::now());
+            if self.next(doing, left).await?.is_none() {
+                return Ok(());
+            }
+        }
+    }
+
     /// Runs a request for stored events to its end; what comes is handed on before that.
     pub(super) async fn read(
         &mut self,
@@ -187,9 +203,11 @@ impl Link {
     ) -> Result<Step, MirrorError> {
         let message = self.next(doing, limit::MIRROR_TICK).await?;
         let now = self.clock.now().instant;
-        Ok(match message {
-            Some(message) => asking.handle(now, message),
-            None => asking.tick(now),
+        let step = message.map_or(Step::None, |message| asking.handle(now, message));
+        // Time passes while the relay speaks of something else, too.
+        Ok(match step {
+            Step::None => asking.tick(now),
+            step => step,
         })
     }
 

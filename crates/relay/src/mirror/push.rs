@@ -1,10 +1,13 @@
 //! Sending events to a relay, and what it says to each.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Instant,
+};
 
 use osier_eventdb::{Budget, Hit};
 use osier_nostr::{
-    ClientMessage, Event, EventId, Filter, Page, Prefix, Reason, RelayMessage, nip::nip17::Viewer,
+    ClientMessage, Event, EventId, EventKind, Filter, Letter, Page, Prefix, Reason, RelayMessage, nip::nip17::Viewer,
 };
 
 use super::{Link, Mirror, MirrorError, Mirrored, words};
@@ -41,12 +44,31 @@ impl Mirror {
         there: &[EventId],
         viewer: &Viewer,
     ) -> Result<Vec<EventId>, MirrorError> {
+        let ids: Vec<String> = there.iter().map(EventId::to_string).collect();
+        self.deletions_naming(Letter::E, &ids, viewer)
+    }
+
+    /// The same for requests that name the address of an event which the relay still has.
+    pub(super) fn deletions_at(
+        &self,
+        addresses: &BTreeSet<String>,
+        viewer: &Viewer,
+    ) -> Result<Vec<EventId>, MirrorError> {
+        let addresses: Vec<String> = addresses.iter().cloned().collect();
+        self.deletions_naming(Letter::A, &addresses, viewer)
+    }
+
+    fn deletions_naming(
+        &self,
+        letter: Letter,
+        values: &[String],
+        viewer: &Viewer,
+    ) -> Result<Vec<EventId>, MirrorError> {
         let mut found = BTreeSet::new();
         let view = self.index.view()?;
-        for ids in there.chunks(limit::MIRROR_IDS) {
-            let ids: Vec<String> = ids.iter().map(|id| format!("\"{id}\"")).collect();
-            let text = format!("{{\"kinds\":[5],\"#e\":[{}]}}", ids.join(","));
-            let filter = Filter::parse(&text).expect("a filter of our own is well formed");
+        for values in values.chunks(limit::MIRROR_IDS) {
+            let filter = Filter::default().with_kinds([EventKind::DELETION]);
+            let filter = filter.with_tag(letter, values.iter().map(String::as_str));
             let page = Page {
                 filter,
                 events_max: u64::MAX,
@@ -93,45 +115,86 @@ impl Mirror {
         }
     }
 
+    /// Sends events and reads what became of each. Those of which the relay takes no more for now
+    /// are sent again, slower and slower.
     async fn send(
         &self,
         link: &mut Link,
         events: Vec<Event>,
         done: &mut Mirrored,
     ) -> Result<(), MirrorError> {
+        done.sent += events.len() as u64;
+        let (mut left, mut wait, mut tries) = (events, limit::MIRROR_SLOWER, 0);
+        loop {
+            let before = left.len();
+            let slowed = self.send_once(link, left, done).await?;
+            if slowed.len() < before {
+                (wait, tries) = (limit::MIRROR_SLOWER, 0);
+            }
+            if slowed.is_empty() || tries == limit::MIRROR_SLOWER_MAX {
+                for (event, reason) in slowed {
+                    answered(event.id(), false, &reason, done);
+                }
+                return Ok(());
+            }
+            link.rest(DOING, wait).await?;
+            (wait, tries) = (wait * 2, tries + 1);
+            left = slowed.into_iter().map(|(event, _)| event).collect();
+        }
+    }
+
+    /// The same, once; gives back what the relay takes no more of for now, with its words.
+    async fn send_once(
+        &self,
+        link: &mut Link,
+        events: Vec<Event>,
+        done: &mut Mirrored,
+    ) -> Result<Vec<(Event, Reason)>, MirrorError> {
         let mut waiting: BTreeMap<EventId, Event> = BTreeMap::new();
         for event in events {
             link.send(DOING, &ClientMessage::Event(event.clone().into()))
                 .await?;
             waiting.insert(event.id(), event);
         }
-        done.sent += waiting.len() as u64;
+        let mut slowed = Vec::new();
         let mut asked_again = BTreeSet::new();
+        let mut notice = String::new();
+        let mut until = Instant::now() + link.patience();
         while !waiting.is_empty() {
-            let Some(message) = link.next(DOING, link.patience()).await? else {
-                return Err(link.silent(DOING, ""));
-            };
-            let RelayMessage::Ok {
-                id,
-                accepted,
-                reason,
-            } = message
-            else {
-                continue;
+            // Other messages do not put the end off.
+            let left = until.saturating_duration_since(Instant::now());
+            let (id, accepted, reason) = match link.next(DOING, left).await? {
+                Some(RelayMessage::Ok {
+                    id,
+                    accepted,
+                    reason,
+                }) => (id, accepted, reason),
+                Some(RelayMessage::Notice(reason)) => {
+                    notice = words(&reason);
+                    continue;
+                }
+                Some(_) => continue,
+                None => return Err(link.silent(DOING, &notice)),
             };
             let Some(event) = waiting.remove(&id) else {
                 continue;
             };
-            let wall = !accepted && reason.prefix() == Some(Prefix::AuthRequired);
-            if wall && asked_again.insert(id) && self.knock(link).await? {
+            until = Instant::now() + link.patience();
+            let refused = reason.prefix().filter(|_| !accepted);
+            if refused == Some(Prefix::AuthRequired)
+                && asked_again.insert(id)
+                && self.knock(link).await?
+            {
                 link.send(DOING, &ClientMessage::Event(event.clone().into()))
                     .await?;
                 waiting.insert(id, event);
-                continue;
+            } else if refused == Some(Prefix::RateLimited) {
+                slowed.push((event, reason));
+            } else {
+                answered(id, accepted, &reason, done);
             }
-            answered(id, accepted, &reason, done);
         }
-        Ok(())
+        Ok(slowed)
     }
 
     /// Authenticates, if we have a key and there is a challenge.
