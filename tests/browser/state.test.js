@@ -117,7 +117,7 @@ test("the relay's figures are shown where one runs", async (t) => {
     sent += 50;
     const relay = {
       url: "ws://127.0.0.1:7777", connections: 12, subscriptions: 34, events_in_total: sent,
-      events_out_total: 2 * sent, refused_total: null,
+      events_out_total: 2 * sent, refused_total: null, refused: [],
     };
     return route.fulfill({ json: { relay } });
   });

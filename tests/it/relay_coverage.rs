@@ -109,7 +109,10 @@ fn a_pull_goes_on_and_asks_for_nothing_twice() {
     assert_eq!(resumed["resumed"], true, "{resumed}");
     assert_eq!(resumed["complete"], true);
     let received = resumed["received"].as_u64().expect("a number");
-    assert!((200..300).contains(&received), "{received} of 400 after 150");
+    assert!(
+        (200..300).contains(&received),
+        "{received} of 400 after 150"
+    );
     let after = relay.asked();
     // The last hour is asked for again; below it nothing that has come.
     let lowest = |filters: &[Value]| filters.iter().filter_map(|it| it["until"].as_u64()).min();
@@ -121,13 +124,19 @@ fn a_pull_goes_on_and_asks_for_nothing_twice() {
 
     for more in [&[][..], &["--filter", r#"{"kinds":[7]}"#]] {
         let again = pull(more);
-        assert_eq!((&again["received"], &again["resumed"]), (&json!(0), &json!(true)));
+        assert_eq!(
+            (&again["received"], &again["resumed"]),
+            (&json!(0), &json!(true))
+        );
         let asked = relay.asked();
         let recent = |it: &Value| it["since"].as_u64() > Some(start + 400);
         assert!(asked.iter().all(recent), "{asked:?}");
     }
     let whole = pull(&["--again"]);
-    assert_eq!((&whole["received"], &whole["held"]), (&json!(400), &json!(400)));
+    assert_eq!(
+        (&whole["received"], &whole["held"]),
+        (&json!(400), &json!(400))
+    );
     assert_eq!(whole["resumed"], false);
 }
 
@@ -144,7 +153,10 @@ fn kinds_are_covered_apart() {
         json_of(&here.data(), &args)["received"].clone()
     };
     assert_eq!([pull("[1]"), pull("[6]")], [json!(30), json!(30)]);
-    assert_eq!([pull("[1,6]"), pull("[6,7]"), pull("[7]")], [json!(0), json!(60), json!(0)]);
+    assert_eq!(
+        [pull("[1,6]"), pull("[6,7]"), pull("[7]")],
+        [json!(0), json!(60), json!(0)]
+    );
 }
 
 /// A relay that takes no more for now gets the rest later; a deletion by address reaches a relay
@@ -167,7 +179,10 @@ fn a_push_waits_and_a_sync_tells_of_deletions_by_address() {
     let notes: Vec<Event> = (0..10).map(|n| testing::note(1, n, "x")).collect();
     Client::connect(&here).publish_all(&notes);
     let pushed = json_of(&here.data(), &["nostr", "push", &format!("ws://{slow}")]);
-    assert_eq!((&pushed["sent"], &pushed["taken"]), (&json!(10), &json!(10)));
+    assert_eq!(
+        (&pushed["sent"], &pushed["taken"]),
+        (&json!(10), &json!(10))
+    );
     assert_eq!(times.load(Ordering::SeqCst), 15);
 
     let article = testing::event(2, 10, 30_023, &[&["d", "a \"b\""]], "an article");
@@ -177,8 +192,14 @@ fn a_push_waits_and_a_sync_tells_of_deletions_by_address() {
     let mut at_there = Client::connect(&there);
     at_there.publish_all([&article]);
     let url = format!("ws://{}", there.relay());
-    let synced = json_of(&here.data(), &["nostr", "sync", &url, "--filter", r#"{"kinds":[30023]}"#]);
+    let synced = json_of(
+        &here.data(),
+        &["nostr", "sync", &url, "--filter", r#"{"kinds":[30023]}"#],
+    );
     assert_eq!(synced["sent"], 1, "{synced}");
     assert_eq!(at_there.count(&[json!({ "kinds": [30_023] })])["count"], 0);
-    assert_eq!(at_there.req("d", &[json!({ "kinds": [5] })]).ids, [delete.id().to_string()]);
+    assert_eq!(
+        at_there.req("d", &[json!({ "kinds": [5] })]).ids,
+        [delete.id().to_string()]
+    );
 }

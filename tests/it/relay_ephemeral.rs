@@ -26,7 +26,10 @@ fn joined(ticket: &str) -> Node {
 fn until_neighbours(client: &mut Client) {
     let limit = Instant::now() + PATIENCE;
     for n in 0.. {
-        if client.publish(&testing::event(9, n, 20_009, &[], "is anybody there?")).0 {
+        if client
+            .publish(&testing::event(9, n, 20_009, &[], "is anybody there?"))
+            .0
+        {
             return;
         }
         assert!(Instant::now() < limit, "the nodes do not find each other");

@@ -184,7 +184,9 @@ fn case_ct_05_counts_of_mirrors_are_not_added() {
 }
 
 /// A relay of ours that answers each message as it is told.
-pub(crate) fn fake(answer: impl Fn(&mut WebSocket<TcpStream>, &Value) + Send + Sync + 'static) -> SocketAddr {
+pub(crate) fn fake(
+    answer: impl Fn(&mut WebSocket<TcpStream>, &Value) + Send + Sync + 'static,
+) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("it is bound");
     thread::spawn(move || {

@@ -191,9 +191,14 @@ fn target(osier: &Osier, config: &Config) -> Outcome<Target> {
     }
     let served = |topic: &Topic| relay.topics.is_empty() || relay.topics.contains(&topic.id());
     if let Some(hidden) = target.topics().find(|topic| !served(topic)) {
-        let what = format!("events go to the topic {:?}, which is not served", hidden.name());
+        let what = format!(
+            "events go to the topic {:?}, which is not served",
+            hidden.name()
+        );
         let next = format!("Add {} to relay.topics", hidden.id());
-        return Err(Failure::new(Exit::Usage, what).because("relay.topics lacks it").next(next));
+        return Err(Failure::new(Exit::Usage, what)
+            .because("relay.topics lacks it")
+            .next(next));
     }
     Ok(target)
 }

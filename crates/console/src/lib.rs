@@ -30,4 +30,4 @@ mod shape;
 mod word;
 
 pub use server::{Console, ConsoleError, Nostr, RelayFigures, Settings};
-pub use shape::RelayNumbers;
+pub use shape::{Refused, RelayNumbers};

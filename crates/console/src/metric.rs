@@ -9,7 +9,8 @@
 //! | `osier_topic_providers` | count | trusted and connected providers, by outcome |
 //! | `osier_api_requests_total` | count | answers of this API, by status |
 //! | `osier_api_streams` | count | event streams open |
-//! | `osier_relay_*` | count | of the relay beside it, where one runs |
+//! | `osier_relay_*` | count | of the relay beside it, where one runs: clients, subscriptions, events |
+//! | `osier_relay_refused_total` | count | refusals, by what (`event`, `request`) and reason |
 
 use std::sync::{Mutex, PoisonError, atomic::AtomicU64};
 
@@ -58,6 +59,12 @@ struct ByOutcome {
     topic: String,
     name: String,
     outcome: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ByReason {
+    what: &'static str,
+    reason: &'static str,
 }
 
 /// One figure of a topic: name, meaning, how it is read.
@@ -174,9 +181,13 @@ fn register_relay(registry: &mut Registry, relay: &RelayNumbers) {
         }
     }
     let since_start = [
-        ("relay_events_in", "Events stored", relay.events_in_total),
+        ("relay_events_in", "Events taken", relay.events_in_total),
+        (
+            "relay_events_known",
+            "Events that had come before",
+            relay.events_known_total,
+        ),
         ("relay_events_out", "Events sent", relay.events_out_total),
-        ("relay_refused", "Refusals", relay.refused_total),
     ];
     for (name, help, value) in since_start {
         if let Some(value) = value {
@@ -185,11 +196,22 @@ fn register_relay(registry: &mut Registry, relay: &RelayNumbers) {
             registry.register(name, help, counter);
         }
     }
+    if relay.refused_total.is_some() {
+        let family = Family::<ByReason, Counter>::default();
+        for it in &relay.refused {
+            let (what, reason) = (it.what, it.reason);
+            family
+                .get_or_create(&ByReason { what, reason })
+                .inc_by(it.total);
+        }
+        registry.register("relay_refused", "Refusals", family);
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::shape::Refused;
 
     #[test]
     fn answers_are_counted_and_the_relay_is_told_of() {
@@ -200,6 +222,12 @@ mod tests {
         let relay = RelayNumbers {
             connections: 3,
             events_in_total: Some(9),
+            refused_total: Some(4),
+            refused: vec![Refused {
+                what: "event",
+                reason: "rate-limited",
+                total: 4,
+            }],
             ..RelayNumbers::default()
         };
         let page = metrics.render(&Look {
@@ -213,6 +241,7 @@ mod tests {
             "osier_api_streams 2",
             "osier_relay_connections 3",
             "osier_relay_events_in_total 9",
+            "osier_relay_refused_total{what=\"event\",reason=\"rate-limited\"} 4",
             "# EOF",
         ] {
             assert!(
@@ -222,7 +251,7 @@ mod tests {
         }
         assert!(page.contains("osier_build_info{version="), "{page}");
         assert!(
-            !page.contains("osier_relay_refused"),
+            !page.contains("osier_relay_events_out"),
             "not counted, so not told: {page}"
         );
     }

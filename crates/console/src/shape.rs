@@ -20,7 +20,7 @@ use std::fmt::Display;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-pub use self::relay::RelayNumbers;
+pub use self::relay::{Refused, RelayNumbers};
 pub(crate) use self::{
     entry::{Draft, Entry, EntryPage, Publish, Written},
     event::Message,

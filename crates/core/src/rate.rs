@@ -100,9 +100,7 @@ mod tests {
     fn over_time_no_more_than_the_rate_goes_through() {
         let rate = Rate::per_minute(60, 1);
         let mut bucket = Bucket::default();
-        let taken = (0..60_000)
-            .filter(|ms| bucket.take(rate, at(*ms)))
-            .count();
+        let taken = (0..60_000).filter(|ms| bucket.take(rate, at(*ms))).count();
         assert_eq!(taken, 60);
         assert!(!Bucket::default().take(Rate::per_second(0, 9), at(0)));
     }

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use osier_core::{
-    Bucket, Coverage, Entry, Instant, NodeId, OrderKey, Role, Ticket, Timestamp, TopicKeys, Verified,
+    Bucket, Coverage, Entry, Instant, NodeId, OrderKey, Role, Ticket, Timestamp, TopicKeys,
+    Verified,
 };
 use osier_policy::{
     Held as HeldBefore, OwnMark, OwnerWords, Rank, Rule, Standing, TrustList, TrustListFull,

@@ -95,7 +95,9 @@ fn read(
         let [.., a, b, c, d, e, f, g, h] = *since.value();
         let since = Seconds::new(u64::from_be_bytes([a, b, c, d, e, f, g, h]));
         let until = Seconds::new(u64::from_be_bytes(*until.value()));
-        let span = since.zip(until).and_then(|(since, until)| Span::between(since, until));
+        let span = since
+            .zip(until)
+            .and_then(|(since, until)| Span::between(since, until));
         coverage.add(span.ok_or_else(|| damaged("a row of what was read"))?);
     }
     Ok(coverage)

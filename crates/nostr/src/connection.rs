@@ -293,7 +293,11 @@ mod tests {
             assert_eq!(*verdict, Verdict::RequestRefused(Prefix::RateLimited));
         }
         // What is refused ends what was open under its id.
-        assert_eq!(connection.open_requests(), 1, "the count is not open by its id");
+        assert_eq!(
+            connection.open_requests(),
+            1,
+            "the count is not open by its id"
+        );
         assert_eq!(refusals(&mut connection, at(7), r#"["CLOSE","a"]"#), []);
         let next = at(20_006);
         assert_eq!(refusals(&mut connection, next, asks[0].0), []);

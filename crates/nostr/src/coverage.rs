@@ -158,13 +158,20 @@ mod tests {
         let mut held = Coverage::none();
         (0..10).for_each(|n| held.add(span(n * 100, n * 100 + n)));
         held.keep(3);
-        assert_eq!(held.spans(), [span(700, 707), span(800, 808), span(900, 909)]);
+        assert_eq!(
+            held.spans(),
+            [span(700, 707), span(800, 808), span(900, 909)]
+        );
     }
 
     const TOP: u64 = 40;
 
     fn seconds(held: &Coverage) -> Vec<bool> {
-        let holds = |s| held.spans().iter().any(|it| (it.since..=it.until).contains(&second(s)));
+        let holds = |s| {
+            held.spans()
+                .iter()
+                .any(|it| (it.since..=it.until).contains(&second(s)))
+        };
         (0..TOP).map(holds).collect()
     }
 

@@ -59,10 +59,9 @@ mod time;
 mod visible;
 
 // The relay counts by these, and depends on nothing below.
-pub use osier_core::{Bucket, Rate};
 pub use connection::{
-    Commit, Connection, Frame, Input, Now, Output, Page, Published, Purpose, Quotas, Reach, ScanEnd,
-    Settings, Verdict,
+    Commit, Connection, Frame, Input, Now, Output, Page, Published, Purpose, Quotas, Reach,
+    ScanEnd, Settings, Verdict,
 };
 pub use coverage::{Coverage, Span};
 pub use effect::{Effect, Effects, Ledger, effects};
@@ -75,6 +74,7 @@ pub use kind::{Class, EventKind};
 pub use mapping::{ENTRY_KIND, ItemInvalid, Routes, bodies, read_ephemeral_item, read_item};
 pub use matcher::Matcher;
 pub use message::{ClientMessage, CountAnswer, Refusal, RelayMessage, RelayMessageInvalid, Target};
+pub use osier_core::{Bucket, Rate};
 pub use outgoing::{Asking, Ending, Step};
 pub use reason::{Prefix, Reason};
 pub use sketch::{CanonicalQuestion, REGISTERS, Sketch};

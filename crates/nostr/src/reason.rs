@@ -30,7 +30,11 @@ pub enum Prefix {
 }
 
 impl Prefix {
-    const ALL: [Self; 11] = [
+    /// How many there are.
+    pub const COUNT: usize = 11;
+
+    /// All of them, each at its [`Prefix::index`].
+    pub const ALL: [Self; Self::COUNT] = [
         Self::Duplicate,
         Self::Pow,
         Self::Blocked,
@@ -43,6 +47,11 @@ impl Prefix {
         Self::Unsupported,
         Self::Closed,
     ];
+
+    /// Its place in [`Prefix::ALL`].
+    pub const fn index(self) -> usize {
+        self as usize
+    }
 
     /// The word before the colon.
     pub const fn as_str(self) -> &'static str {
@@ -120,7 +129,8 @@ mod tests {
     /// NOS-41.
     #[test]
     fn prefixes_return_from_their_text() {
-        for prefix in Prefix::ALL {
+        for (index, prefix) in Prefix::ALL.into_iter().enumerate() {
+            assert_eq!(prefix.index(), index);
             let reason = Reason::new(prefix, "why: because");
             assert_eq!(reason.prefix(), Some(prefix));
             assert!(reason.text().ends_with(": why: because"));

@@ -5,8 +5,8 @@
 
 use bytes::Bytes;
 use osier_core::{
-    Domain, EntryHash, EnvelopeError, KeyCache, Kind, Malformed, NodeId, NodeSecret, Payload, Role, Seq,
-    Signed, TopicId, Verified, WireEntry, decode_canonical, encode_canonical,
+    Domain, EntryHash, EnvelopeError, KeyCache, Kind, Malformed, NodeId, NodeSecret, Payload, Role,
+    Seq, Signed, TopicId, Verified, WireEntry, decode_canonical, encode_canonical,
 };
 use serde::{Deserialize, Serialize};
 

@@ -277,7 +277,10 @@ impl Connection {
     fn carry_out(&mut self) {
         while let Some(output) = self.todo.pop_front() {
             match output {
-                Output::Send(frame) => self.socket.push(frame),
+                Output::Send(frame) => {
+                    self.relay.tally.note(&frame);
+                    self.socket.push(frame);
+                }
                 Output::Verify { purpose, event } => self.verify(purpose, event),
                 Output::Append(event) | Output::Broadcast(event) => self.publish(event),
                 Output::Subscribe {

@@ -81,7 +81,10 @@ impl Ephemeral {
                 return Some(Published::Refused(reason));
             }
         }
-        let admission = self.index.view().and_then(|view| view.admit(event, now.wall));
+        let admission = self
+            .index
+            .view()
+            .and_then(|view| view.admit(event, now.wall));
         match admission {
             Ok(Admission::Hidden(hidden)) => Some(Published::Refused(hidden.reason())),
             Ok(Admission::New | Admission::Held) => None,

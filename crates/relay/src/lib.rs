@@ -26,7 +26,7 @@
 //! | `topics`, `feed` | how complete the topics are; what has come into them |
 //! | `mirror` | this node as a client of other relays |
 //! | `workers` | threads with a queue |
-//! | `figures` | [`Figures`]: what it is doing now |
+//! | `figures`, `tally` | [`Figures`]: what it is doing now, and has done |
 //! | `relay`, `settings`, `clock` | what all share |
 //! | [`limit`] | every bound with unit, reason and consequence |
 //!
@@ -56,12 +56,13 @@ mod scan;
 mod server;
 mod settings;
 mod socket;
+mod tally;
 mod target;
 mod topics;
 mod workers;
 
 pub use error::RelayError;
-pub use figures::Figures;
+pub use figures::{Figures, Refusals};
 pub use import::{Imported, Importer, is_event};
 pub use mirror::{Answer, Counted, Direction, Mirror, MirrorError, Mirrored, Order, count};
 pub use osier_nostr::{

@@ -105,10 +105,16 @@ mod tests {
         let key = |n, ms| quota.of_key(testing::pubkey(n), at(ms)).is_none();
         assert_eq!((0..100).filter(|_| key(1, 5)).count(), 60);
         assert!(key(2, 5) && !key(1, 900) && key(1, 1_005) && !key(1, 1_006));
-        let place = |ip: &str| quota.of_place(Place::of(ip.parse().unwrap()), at(5)).is_none();
+        let place = |ip: &str| {
+            quota
+                .of_place(Place::of(ip.parse().unwrap()), at(5))
+                .is_none()
+        };
         assert_eq!((0..200).filter(|_| place("192.0.2.1")).count(), 120);
         assert!(place("192.0.2.2") && !place("::ffff:192.0.2.1"));
-        let reason = quota.of_place(Place::of([192, 0, 2, 1].into()), at(5)).unwrap();
+        let reason = quota
+            .of_place(Place::of([192, 0, 2, 1].into()), at(5))
+            .unwrap();
         assert_eq!(reason.prefix(), Some(Prefix::RateLimited));
     }
 
@@ -121,7 +127,10 @@ mod tests {
         };
         assert_eq!((0..200).filter(|n| place(*n)).count(), 120);
         let here = || quota.of_place(Place::of(Ipv6Addr::LOCALHOST.into()), at(5));
-        assert!((0..200).all(|_| here().is_none()), "a proxy, or the operator");
+        assert!(
+            (0..200).all(|_| here().is_none()),
+            "a proxy, or the operator"
+        );
         assert!(Quota::new(&Quotas::default()).keys.is_none());
     }
 }

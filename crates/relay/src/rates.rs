@@ -60,9 +60,7 @@ mod tests {
     #[test]
     fn each_key_has_its_own_share() {
         let mut rates = Rates::new(Rate::per_second(1, 3), 100);
-        let taken = |rates: &mut Rates<u32>, key| {
-            (0..9).filter(|_| rates.take(key, at(5))).count()
-        };
+        let taken = |rates: &mut Rates<u32>, key| (0..9).filter(|_| rates.take(key, at(5))).count();
         assert_eq!((taken(&mut rates, 1), taken(&mut rates, 2)), (3, 3));
         assert_eq!(taken(&mut rates, 1), 0);
         assert!(rates.take(1, at(1_005)) && !rates.take(1, at(1_005)));

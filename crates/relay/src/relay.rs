@@ -19,6 +19,7 @@ use crate::{
     limit,
     quota::Quota,
     scan::{Read, Reader},
+    tally::Tally,
     topics::Completion,
     workers::Workers,
 };
@@ -34,6 +35,8 @@ pub(crate) struct Relay {
     pub(crate) hub: Arc<Hub>,
     /// Events that are published.
     pub(crate) ingest: Ingest,
+    /// What clients have been told.
+    pub(crate) tally: Arc<Tally>,
     /// What keys and addresses have used of their quotas.
     pub(crate) quota: Quota,
     /// Stored events.
@@ -63,6 +66,7 @@ impl Relay {
         let cores = cores();
         Ok(Self {
             clock,
+            tally: Arc::default(),
             quota: Quota::new(&settings.quotas),
             settings: Arc::new(settings),
             hub,

@@ -241,7 +241,7 @@ impl Server {
 
     /// What it is doing, for as long as it runs.
     pub fn figures(&self) -> Figures {
-        Figures::of(&self.front.relay.hub)
+        Figures::of(&self.front.relay)
     }
 
     /// Tells clients, and stops. Takes some seconds at most; nothing of it holds the store then.

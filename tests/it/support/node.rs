@@ -142,6 +142,11 @@ impl Node {
         self.said("relay").parse().expect("an address")
     }
 
+    /// Where its local API listens.
+    pub(crate) fn api(&self) -> SocketAddr {
+        self.said("api").parse().expect("an address")
+    }
+
     fn said(&self, key: &str) -> String {
         let run = fs::read(self.data().join("run.json")).expect("a running node has written it");
         let run: Value = serde_json::from_slice(&run).expect("it is JSON");

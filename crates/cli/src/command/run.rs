@@ -10,8 +10,8 @@ use std::{
 };
 
 use osier::{Osier, RunFile};
-use osier_console::{Console, ConsoleError, RelayFigures, RelayNumbers, Settings};
-use osier_relay::{Bridge, Server};
+use osier_console::{Console, ConsoleError, Refused, RelayFigures, RelayNumbers, Settings};
+use osier_relay::{Bridge, Figures, Refusals, Server};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
@@ -143,15 +143,37 @@ fn first_address(osier: &Osier) -> Option<SocketAddr> {
         .find_map(|address| address.parse().ok())
 }
 
-/// What the dashboard shows of the relay. What a relay does not count is shown nowhere.
+/// What the dashboard and the metrics show of the relay.
 fn figures(relay: &Server) -> RelayFigures {
     let (url, figures) = (format!("ws://{}", relay.address()), relay.figures());
-    RelayFigures::new(move || RelayNumbers {
-        url: url.clone(),
-        connections: figures.connections() as u64,
-        subscriptions: Some(figures.subscriptions() as u64),
-        ..RelayNumbers::default()
+    RelayFigures::new(move || {
+        let refused = refused(&figures);
+        RelayNumbers {
+            url: url.clone(),
+            connections: figures.connections() as u64,
+            subscriptions: Some(figures.subscriptions() as u64),
+            events_in_total: Some(figures.events_taken()),
+            events_known_total: Some(figures.events_known()),
+            events_out_total: Some(figures.events_sent()),
+            refused_total: Some(refused.iter().map(|it| it.total).sum()),
+            refused,
+        }
     })
+}
+
+fn refused(figures: &Figures) -> Vec<Refused> {
+    let of = |what, refusals: Refusals| {
+        let refused = move |(reason, total)| Refused {
+            what,
+            reason,
+            total,
+        };
+        refusals.into_iter().map(refused)
+    };
+    let events = of("event", figures.events_refused());
+    events
+        .chain(of("request", figures.requests_refused()))
+        .collect()
 }
 
 async fn start_console(

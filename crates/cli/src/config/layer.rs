@@ -211,7 +211,12 @@ impl Layers {
         name: &'static str,
         keys: [&str; N],
     ) -> Outcome<Vec<[String; N]>> {
-        let why = || format!("expected tables, each with the texts {}", keys.join(" and "));
+        let why = || {
+            format!(
+                "expected tables, each with the texts {}",
+                keys.join(" and ")
+            )
+        };
         let invalid = || self.invalid(name, &why());
         let items = self.values[name].0.as_array().ok_or_else(invalid)?;
         let read = |item: &Value| {

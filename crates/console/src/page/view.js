@@ -266,6 +266,13 @@ export function told(event, time) {
   while (list.children.length > TOLD_MAX) list.lastElementChild.remove();
 }
 
+// Refused events and requests together, by reason, the most frequent first.
+function refusals(refused) {
+  const all = new Map();
+  for (const { reason, total } of refused) all.set(reason, (all.get(reason) ?? 0) + total);
+  return [...all].sort(([, one], [, other]) => other - one);
+}
+
 let before = null;
 
 export function relay(numbers) {
@@ -286,6 +293,7 @@ export function relay(numbers) {
     ["events in", rate("events_in_total")],
     ["events out", rate("events_out_total")],
     ["refused", total("refused_total")],
+    ...refusals(numbers.refused).map(([reason, count]) => [reason, word.count(count)]),
   ];
   // What the relay does not count is not shown as nothing.
   facts(at("relay-facts"), all.filter(([, value]) => value !== null));

@@ -11,7 +11,9 @@ use secp256k1::{Secp256k1, VerifyOnly};
 
 use super::Oracle;
 use crate::{
-    connection::{Commit, Connection, Input, Now, Output, Published, Purpose, Reach, ScanEnd, Settings},
+    connection::{
+        Commit, Connection, Input, Now, Output, Published, Purpose, Reach, ScanEnd, Settings,
+    },
     event::Event,
     fanout::Fanout,
     message::CountAnswer,

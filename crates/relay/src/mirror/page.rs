@@ -271,7 +271,10 @@ mod tests {
             oldest: None,
             more: true,
         };
-        assert_eq!(pages.read(&[], &more), (Next::End { complete: false }, None));
+        assert_eq!(
+            pages.read(&[], &more),
+            (Next::End { complete: false }, None)
+        );
     }
 
     /// NOS-73: a relay that sends in another order says nothing by the oldest that it sent.

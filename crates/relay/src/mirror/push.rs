@@ -7,7 +7,8 @@ use std::{
 
 use osier_eventdb::{Budget, Hit};
 use osier_nostr::{
-    ClientMessage, Event, EventId, EventKind, Filter, Letter, Page, Prefix, Reason, RelayMessage, nip::nip17::Viewer,
+    ClientMessage, Event, EventId, EventKind, Filter, Letter, Page, Prefix, Reason, RelayMessage,
+    nip::nip17::Viewer,
 };
 
 use super::{Link, Mirror, MirrorError, Mirrored, words};

@@ -44,7 +44,10 @@ impl Reading {
             covered = index.coverage(of_all)?.either(&of_kinds);
         }
         let (since, until) = (order.filter.since(), order.filter.until());
-        let (since, until) = (since.unwrap_or(Seconds::ZERO), until.unwrap_or(Seconds::MAX));
+        let (since, until) = (
+            since.unwrap_or(Seconds::ZERO),
+            until.unwrap_or(Seconds::MAX),
+        );
         Ok(Self {
             index: index.clone(),
             keys: match order.filter.limit() {
@@ -54,7 +57,10 @@ impl Reading {
             },
             covered,
             // An empty time is one second that matches nothing.
-            within: Span::between(since, until).unwrap_or(Span { since, until: since }),
+            within: Span::between(since, until).unwrap_or(Span {
+                since,
+                until: since,
+            }),
             settled: now.before(limit::MIRROR_SETTLES_S),
         })
     }
