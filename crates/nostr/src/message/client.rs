@@ -207,11 +207,18 @@ fn filter(reader: &mut Reader<'_>, target: Target) -> Result<Filter, Refusal> {
     })
 }
 
+/// The rest of `["NEG-OPEN", id, filter, frame]`; the filter may be the only one of a list
+/// (`NOS-85`).
 fn neg_open(reader: &mut Reader<'_>) -> Result<ClientMessage, Refusal> {
     let id = subscription_id(reader, Target::Negentropy)?;
     let target = || Target::Negentropy(id.clone());
     next(reader).map_err(|why| Refusal::invalid(target(), &why))?;
+    let is_listed = reader.take(b'[');
     let filter = filter(reader, target())?;
+    if is_listed {
+        let listed = reader.expect(b']', "the end of a list of one filter");
+        listed.map_err(|why| Refusal::invalid(target(), &why))?;
+    }
     let frame = frame(reader, &id)?;
     Ok(ClientMessage::NegOpen { id, filter, frame })
 }

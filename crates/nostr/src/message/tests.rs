@@ -89,6 +89,23 @@ fn a_refusal_carries_the_id_that_it_refuses() {
     );
 }
 
+/// NOS-85.
+#[test]
+fn a_session_may_be_opened_with_a_list_of_one_filter() {
+    let plain = ClientMessage::parse(r#"["NEG-OPEN","n",{"kinds":[1]},"61"]"#).unwrap();
+    for listed in ["[{\"kinds\":[1]}]", " [ {\"kinds\":[1]} ] "] {
+        let text = format!("[\"NEG-OPEN\",\"n\",{listed},\"61\"]");
+        assert_eq!(ClientMessage::parse(&text).unwrap(), plain);
+    }
+    for other in ["[]", "[{},{}]", "[[{}]]", "[{}"] {
+        let refused = refused(&format!("[\"NEG-OPEN\",\"n\",{other},\"61\"]"));
+        assert!(
+            refused.starts_with("[\"NEG-ERR\",\"n\",\"invalid: "),
+            "{other}: {refused}"
+        );
+    }
+}
+
 /// NOS-61: hints of any shape are read, and unknown ones say nothing.
 #[test]
 fn a_hint_of_any_shape_is_no_reason_to_drop_the_message() {
