@@ -7,6 +7,7 @@ mod kill;
 mod relay;
 mod relay_coverage;
 mod relay_ephemeral;
+mod relay_case;
 mod relay_frame;
 mod relay_mirror;
 mod relay_quota;

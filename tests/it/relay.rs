@@ -2,24 +2,15 @@
 
 use std::time::Duration;
 
-use data_encoding::HEXLOWER;
 use osier_nostr::{Event, limit, testing};
-use osier_reconcile::{FrameLimit, Item, MemoryInitiator};
+use osier_reconcile::FrameLimit;
 use serde_json::{Value, json};
 
 use crate::support::{
     client::{Client, ids, now},
+    compare,
     node::Node,
 };
-
-fn bytes(hex: &Value) -> Vec<u8> {
-    let hex = hex.as_str().expect("hex");
-    HEXLOWER.decode(hex.as_bytes()).expect("hex")
-}
-
-fn hex(bytes: &[u8]) -> String {
-    HEXLOWER.encode(bytes)
-}
 
 /// The whole way: published, durable, read, counted, live. A node alone says `finish` from the
 /// start: nobody could know more.
@@ -337,26 +328,9 @@ fn case_ct_01_counts() {
 
 /// One comparison; what the client alone has, and what the relay alone has.
 fn compare(client: &mut Client, filter: &Value, own: &[&Event]) -> (Vec<String>, Vec<String>) {
-    let items = own
-        .iter()
-        .map(|it| Item::new(it.created_at().get(), *it.id().as_bytes()));
-    let items: Vec<Item> = items.collect();
     let frames = FrameLimit::new(60_000).expect("a limit");
-    let (mut initiator, frame) = MemoryInitiator::start(&items, frames).expect("a set");
-    client.send(&json!(["NEG-OPEN", "neg", filter, hex(&frame)]));
-    let (mut have, mut need) = (Vec::new(), Vec::new());
-    loop {
-        let answer = client.expect("NEG-MSG", "neg");
-        let progress = initiator.reconcile(&bytes(&answer[2])).expect("a frame");
-        have.extend(progress.have.iter().map(|id| hex(id)));
-        need.extend(progress.need.iter().map(|id| hex(id)));
-        let Some(next) = progress.next else { break };
-        client.send(&json!(["NEG-MSG", "neg", hex(&next)]));
-    }
-    client.send(&json!(["NEG-CLOSE", "neg"]));
-    have.sort_unstable();
-    need.sort_unstable();
-    (have, need)
+    let found = compare::compare(client, filter, own, frames);
+    (found.have, found.need)
 }
 
 fn sorted(mut ids: Vec<String>) -> Vec<String> {

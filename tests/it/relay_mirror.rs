@@ -2,6 +2,10 @@
 
 use std::{
     net::{SocketAddr, TcpListener, TcpStream},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     thread,
     time::Instant,
 };
@@ -302,4 +306,47 @@ fn silence_ends_with_its_cause() {
         "{said}"
     );
     assert!(begun.elapsed() < PATIENCE);
+}
+
+/// case CT-09: whatever stands third in an `EOSE`, the connection is read on, and only `finish` is
+/// taken for the end: otherwise another page is asked for.
+#[test]
+fn case_ct_09_hints_of_any_shape_are_read() {
+    let here = Node::start();
+    for (hints, pages) in [
+        (json!([]), 2),
+        (json!(["finish"]), 1),
+        (json!(["x", "more"]), 2),
+        (json!({ "debug": [] }), 2),
+        (json!("finish"), 2),
+        (Value::Null, 2),
+    ] {
+        let event = testing::note(1, 5, &hints.to_string());
+        let served: Value = serde_json::from_str(event.json()).expect("an event");
+        let asked = Arc::new(AtomicU64::new(0));
+        let (counter, third) = (Arc::clone(&asked), hints.clone());
+        let relay = fake(move |socket, message| match message[0].as_str() {
+            Some("NEG-OPEN") => say(socket, &json!(["NEG-ERR", message[1], "blocked: no"])),
+            Some("REQ") => {
+                if counter.fetch_add(1, Ordering::Relaxed) == 0 {
+                    say(socket, &json!(["EVENT", message[1], served]));
+                }
+                let end = json!(["EOSE", message[1], third]);
+                let short = json!(["EOSE", message[1]]);
+                say(socket, if third.is_null() { &short } else { &end });
+            }
+            _ => {}
+        });
+        let url = format!("ws://{relay}");
+        let pull = ["nostr", "pull", &url];
+        if hints == json!(["x", "more"]) {
+            // It says that there is more, and gives none.
+            let (_, said) = fails(&here.data(), &pull);
+            assert!(said.contains("not everything"), "{said}");
+        } else {
+            let pulled = json_of(&here.data(), &pull);
+            assert_eq!(pulled["stored"], 1, "{hints}: {pulled}");
+        }
+        assert_eq!(asked.load(Ordering::Relaxed), pages, "{hints}");
+    }
 }

@@ -1,6 +1,7 @@
 //! What the stories need: a folder, a running node, a watcher with a time limit.
 
 pub(crate) mod client;
+pub(crate) mod compare;
 pub(crate) mod node;
 pub(crate) mod watcher;
 

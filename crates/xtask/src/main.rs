@@ -10,6 +10,7 @@
 //! | `arrows.rs` | which crate may use which |
 //! | `tidy.rs` | what the compiler does not check: text, modules, links, licences |
 //! | `spec.rs` | rule ids: each defined once, each cited |
+//! | `case.rs` | public faults: a test is named after each |
 //! | `vector.rs` | golden vectors: check or write again |
 //! | `forward.rs` | the simulator and the benchmarks |
 //! | `process.rs`, `workspace.rs`, `metadata.rs`, `finding.rs` | what the tasks share |
@@ -22,6 +23,7 @@
 
 mod arrows;
 mod browser;
+mod case;
 mod ci;
 mod count;
 mod finding;
@@ -69,7 +71,7 @@ enum Task {
     Arrows,
     /// Check text, modules, links, licences and sources
     Tidy,
-    /// Check that every rule of the specs is defined once and cited
+    /// Check that every rule of the specs is defined once and cited, and every case shown
     Spec,
     /// Write the golden vectors again, or check them
     Vectors {

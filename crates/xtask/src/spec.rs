@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::Result;
 
 use crate::{
+    case,
     finding::{self, Finding},
     workspace::{Text, Workspace},
 };
@@ -30,8 +31,11 @@ const NOT_CITING: &str = "crates/xtask";
 pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     let texts = workspace.texts()?;
     let count = definitions(&texts).len();
-    println!("spec: {count} rules defined");
-    finding::report("spec", check(&texts))
+    let cases = case::count(&texts);
+    println!("spec: {count} rules defined, {cases} cases listed");
+    let mut findings = check(&texts);
+    findings.extend(case::check(&texts));
+    finding::report("spec", findings)
 }
 
 fn check(texts: &[Text]) -> Vec<Finding> {
