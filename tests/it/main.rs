@@ -13,6 +13,7 @@ mod relay_mirror;
 mod relay_quota;
 mod relay_route;
 mod relay_swarm;
+mod relay_tester;
 mod replay;
 mod shared_history;
 mod space;

@@ -69,6 +69,11 @@ impl Client {
         client
     }
 
+    /// The relay, as this client calls it.
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
     /// Sends a text frame.
     pub(crate) fn text(&mut self, text: &str) {
         self.message(Message::text(text));
