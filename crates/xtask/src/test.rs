@@ -47,7 +47,7 @@ pub(crate) enum Suite {
     Browser,
     /// The simulator: fixed seeds, then seeds of this commit
     Sim,
-    /// Nostr clients that others wrote, against a running node
+    /// Nostr clients and a relay that others wrote, against a running node
     Interop,
 }
 
@@ -247,8 +247,8 @@ fn build_chat(root: &Path) -> Step {
     Step::prepare(Cmd::cargo("build --workspace --example chat", root))
 }
 
-/// Clients from npm and from `PyPI`, in the versions that their lists name; they are installed into
-/// folders that are not kept.
+/// Clients from npm, from `PyPI` and from crates.io, and a relay from there as a peer, in the
+/// versions that their lists name; they are installed into folders that are not kept.
 fn interop(root: &Path) -> Vec<Step> {
     let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), Into::into);
     let osier = target.join("debug/osier").display().to_string();
@@ -274,7 +274,22 @@ fn interop(root: &Path) -> Vec<Step> {
                 .env("OSIER_BIN", &osier),
             runner: Some(Runner::Plain),
         },
+        rust_peers(root, &target, &osier),
     ]
+}
+
+/// A workspace of its own: it brings other versions of what we use.
+fn rust_peers(root: &Path, target: &Path, osier: &str) -> Step {
+    let words = "test --locked --no-fail-fast --manifest-path tests/interop/rust/Cargo.toml";
+    Step {
+        cmd: Cmd::cargo(words, root)
+            .env(
+                "CARGO_TARGET_DIR",
+                target.join("interop-rust").display().to_string(),
+            )
+            .env("OSIER_BIN", osier),
+        runner: Some(Runner::Libtest),
+    }
 }
 
 fn fixed_seeds(root: &Path) -> Step {
