@@ -84,7 +84,7 @@ pub struct Checks {
 
 /// What one application has been told of one topic in one life of its node.
 #[derive(Debug, Default)]
-struct Watch {
+pub(crate) struct Watch {
     /// The last place in the log that it was shown.
     shown: Lsn,
     /// Sessions that have begun and not ended, with the entries received.

@@ -23,6 +23,8 @@
 //! | `liar` | byzantine providers |
 //! | `check` | safety at every step; liveness and agreement at the end |
 //! | `run` | one run of one seed |
+//! | `lean` | a light node: engine, machines and a store in memory |
+//! | `model` | a small world in which every path is tried |
 //! | `replay`, `shrink` | a seed run twice; a failing seed made smaller |
 //! | `trace` | one line a transition |
 //!
@@ -36,7 +38,9 @@ mod dice;
 mod disk;
 mod event;
 mod gossip;
+mod lean;
 mod liar;
+pub mod model;
 mod network;
 mod node;
 mod replay;

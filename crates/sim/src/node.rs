@@ -179,6 +179,14 @@ impl Machine {
     pub(crate) fn is_client(&self) -> bool {
         matches!(self, Self::Client(_))
     }
+
+    /// When it wants to be called.
+    pub(crate) fn deadline(&self) -> Option<osier_core::Instant> {
+        match self {
+            Self::Client(machine) => machine.deadline(),
+            Self::Provider(machine) => machine.deadline(),
+        }
+    }
 }
 
 /// What the world itself has seen come to a client session: the checker's own notes.

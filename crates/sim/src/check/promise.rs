@@ -24,12 +24,7 @@ const ANSWER: Time = 20 * SEC;
 impl Checks {
     /// An application opens a topic.
     pub(crate) fn opened(&mut self, now: Time, node: NodeIndex, topic: TopicId, shown: Lsn) {
-        let watch = Watch {
-            shown,
-            due: Some(now + START + self.slack),
-            due_max: now + ANSWER,
-            ..Watch::default()
-        };
+        let watch = Watch::opened(now, self.slack, shown);
         self.watches.insert((node, topic), watch);
     }
 
@@ -41,9 +36,9 @@ impl Checks {
 
     /// A session has been opened: it has a deadline of its own.
     pub(crate) fn asked(&mut self, now: Time, node: NodeIndex, topic: TopicId) {
-        let due = now + START + self.slack;
+        let slack = self.slack;
         if let Some(watch) = self.watches.get_mut(&(node, topic)) {
-            watch.put_off(due);
+            watch.asked(now, slack);
         }
     }
 
@@ -145,6 +140,26 @@ impl Checks {
 }
 
 impl Watch {
+    /// An application opens a topic and is shown its log up to there.
+    pub(crate) fn opened(now: Time, slack: Time, shown: Lsn) -> Self {
+        Self {
+            shown,
+            due: Some(now + START + slack),
+            due_max: now + ANSWER,
+            ..Self::default()
+        }
+    }
+
+    /// When it must have been told something; none while nothing is awaited.
+    pub(crate) fn due(&self) -> Option<Time> {
+        self.due
+    }
+
+    /// A session has been opened: it has a deadline of its own.
+    pub(crate) fn asked(&mut self, now: Time, slack: Time) {
+        self.put_off(now + START + slack);
+    }
+
     fn put_off(&mut self, to: Time) {
         if let Some(due) = self.due {
             self.due = Some(due.max(to.min(self.due_max)));
@@ -157,7 +172,13 @@ impl Watch {
     }
 
     /// Takes an event in; gives what is wrong with it.
-    fn tell(&mut self, now: Time, slack: Time, upto: Lsn, event: &SyncEvent) -> Option<String> {
+    pub(crate) fn tell(
+        &mut self,
+        now: Time,
+        slack: Time,
+        upto: Lsn,
+        event: &SyncEvent,
+    ) -> Option<String> {
         if let Some(what) = self.doubt.tell(event) {
             return Some(what.to_owned());
         }
@@ -239,7 +260,7 @@ impl Watch {
     }
 
     /// Sessions that have begun and not ended.
-    pub(super) fn open_sessions(&self) -> usize {
+    pub(crate) fn open_sessions(&self) -> usize {
         self.begun.len()
     }
 }
