@@ -1,4 +1,4 @@
-//! Members that stay behind (`GOS-10`).
+//! Members that stay behind (`GOS-11`).
 //!
 //! Who holds less hears of it by gossip, and asks. One that gossip does not reach any more does
 //! not: it is heard and hears nothing. So whoever hears it looks after a while whether it has come

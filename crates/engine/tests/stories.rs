@@ -674,7 +674,7 @@ fn watermark_ahead() {
     assert_eq!(desk.asked(), 1);
 }
 
-/// Who holds less is not asked, unless it stays behind (`GOS-10`).
+/// Who holds less is not asked, unless it stays behind (`GOS-11`).
 #[test]
 fn watermark_behind() {
     let mut desk = Desk::open(1, 1, Role::Archive);

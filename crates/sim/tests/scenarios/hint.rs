@@ -1,4 +1,4 @@
-//! Watermarks: ahead, behind, forged (`GOS-3`, `GOS-8`, `GOS-10`).
+//! Watermarks: ahead, behind, forged (`GOS-3`, `GOS-8`, `GOS-11`).
 
 use osier_core::{EntryHash, StateHash};
 use osier_engine::{BehindCause, SyncEvent, TopicPhase};
