@@ -239,7 +239,7 @@ impl Lean {
             Output::JoinGossip { .. } | Output::JoinPeers { .. } => Act::Join,
             Output::Broadcast { bytes, .. } => Act::Broadcast(bytes),
             Output::Emit { upto, event, .. } => Act::Told(upto, event),
-            Output::LeaveGossip { .. } | Output::Reply { .. } => return,
+            Output::LeaveGossip { .. } | Output::Reply { .. } | Output::Ephemeral { .. } => return,
         };
         self.acts.push_back(act);
     }
