@@ -6,12 +6,13 @@ use osier_core::Duration;
 use crate::limit::{CRAWLING_AFTER_MS, STREAM_MAX_MS};
 
 /// Whether a session of this age that has brought so many entries would, at this pace, need more
-/// than [`STREAM_MAX_MS`] for the rest. Not said of a young session, nor while nobody knows how much
-/// there is.
+/// than [`STREAM_MAX_MS`] for the rest. Not said of a young session. Where nobody knows how much
+/// there is, it may take that long in all.
 pub(crate) fn is_hopeless(age: Duration, received: u64, expected: Option<u64>) -> bool {
-    let Some(left) = expected.map(|expected| expected.saturating_sub(received)) else {
-        return false;
+    let Some(expected) = expected else {
+        return age > Duration::from_millis(STREAM_MAX_MS);
     };
+    let left = expected.saturating_sub(received);
     let needed = u128::from(left) * u128::from(age.as_millis());
     age >= Duration::from_millis(CRAWLING_AFTER_MS)
         && needed > u128::from(STREAM_MAX_MS) * u128::from(received)
@@ -35,5 +36,6 @@ mod tests {
             "it has just begun"
         );
         assert!(!is_hopeless(minute, 0, None), "nobody knows yet");
+        assert!(is_hopeless(Duration::from_secs(3_601), 9, None), "nobody will");
     }
 }

@@ -130,9 +130,11 @@ fn spec_of(index: NodeIndex, knobs: &Knobs, dice: &mut Dice) -> NodeSpec {
         let lie = ALL_LIES[(first + index) % ALL_LIES.len()];
         spec = spec.lying(lie);
     }
-    if knobs.rule == 1 {
-        spec.rule = Rule::FirstTrusted;
-    }
+    spec.rule = match knobs.rule {
+        1 => Rule::FirstTrusted,
+        2 => Rule::StrictMajority,
+        _ => Rule::StorageFirst,
+    };
     spec.topics = (0..usize::try_from(knobs.topics).expect("few topics")).collect();
     for other in trusted_by(number, knobs) {
         let role = if other < knobs.archives || other >= knobs.nodes {

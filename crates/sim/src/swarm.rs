@@ -3,6 +3,12 @@
 
 use crate::dice::{Dice, Purpose};
 
+/// Honest nodes of the largest run.
+const NODES_MAX: u64 = 40;
+
+/// One run in so many has many nodes: it takes as long as some thirty others.
+const CROWD_EVERY: u64 = 200;
+
 macro_rules! knobs {
     ($($(#[$doc:meta])* $name:ident: $calm:literal,)*) => {
         /// Every parameter of a run, by name. All are plain numbers, so a failing run can be
@@ -127,7 +133,7 @@ knobs! {
     wall_skew_s: 0,
     /// Length of the time of faults in seconds.
     fault_s: 10,
-    /// Rule of completion: 0 storage first, 1 first trusted.
+    /// Rule of completion: 0 storage first, 1 first trusted, 2 strict majority.
     rule: 0,
     /// Whether the archives trust the honest nodes, too.
     mutual: 0,
@@ -145,6 +151,8 @@ impl Knobs {
         draw_network(&mut knobs, &mut dice);
         draw_faults(&mut knobs, &mut dice);
         draw_hostile(&mut knobs, &mut dice);
+        draw_majority(&mut knobs, &mut dice);
+        draw_crowd(&mut knobs, &mut dice);
         knobs
     }
 }
@@ -215,7 +223,7 @@ fn draw_faults(knobs: &mut Knobs, dice: &mut Dice) {
 
 fn draw_hostile(knobs: &mut Knobs, dice: &mut Dice) {
     if dice.chance(45) {
-        knobs.liars = dice.range(1, 2);
+        knobs.liars = dice.range(1, (knobs.nodes / 3).max(2));
         knobs.lie = dice.below(crate::liar::LIES as u64);
     }
     let mut some = |percent| u64::from(dice.chance(percent));
@@ -223,6 +231,31 @@ fn draw_hostile(knobs: &mut Knobs, dice: &mut Dice) {
     knobs.bad_signers = some(12);
     knobs.inventors = some(12);
     knobs.futurists = some(15);
+}
+
+/// A ring may hold other tips of a hostile author for good, so only where there is none must a
+/// majority come to agree.
+fn draw_majority(knobs: &mut Knobs, dice: &mut Dice) {
+    if knobs.replays == 0 && dice.chance(8) {
+        knobs.rule = 2;
+    }
+}
+
+/// Many nodes, and as many faults.
+fn draw_crowd(knobs: &mut Knobs, dice: &mut Dice) {
+    if dice.below(CROWD_EVERY) > 0 {
+        return;
+    }
+    knobs.nodes = dice.range(13, NODES_MAX);
+    knobs.archives = dice.range(1, 4);
+    knobs.liars = dice.range(0, (knobs.archives + 1) / 2);
+    knobs.late = knobs.late.min(knobs.nodes / 3);
+    // Everybody asks whom it trusts: all of all would be a matter of sessions alone.
+    knobs.mutual = 0;
+    knobs.crashes = knobs.crashes.min(1) * dice.range(2, 10);
+    knobs.churns = knobs.churns.min(1) * dice.range(2, 8);
+    knobs.breaks = knobs.breaks.min(1) * dice.range(4, 30);
+    knobs.clogs = knobs.clogs.min(1) * dice.range(4, 20);
 }
 
 #[cfg(test)]

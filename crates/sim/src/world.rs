@@ -51,8 +51,12 @@ pub(crate) enum Work {
     Cancel(NodeIndex, SessionKey, FailureReason),
 }
 
-/// Events in one run at most: a run that needs more spins.
-const EVENTS_MAX: u64 = 200_000;
+/// Events in one run at most for each of its nodes, of which some count: a run that needs more
+/// spins.
+const EVENTS_MAX: u64 = 40_000;
+
+/// Nodes that count at least.
+const NODES_MIN: u64 = 5;
 
 /// Draws for what is not in a module of its own.
 #[derive(Debug)]
@@ -189,9 +193,10 @@ impl World {
             assert!(at >= self.now, "time does not go backwards");
             self.now = at;
             self.events += 1;
-            if self.events > EVENTS_MAX {
+            let most = EVENTS_MAX * (self.nodes.len() as u64).max(NODES_MIN);
+            if self.events > most {
                 self.checks
-                    .fail(self.now, format!("{EVENTS_MAX} events: the run spins"));
+                    .fail(self.now, format!("{most} events: the run spins"));
             }
             self.happen(event);
             self.settle();

@@ -1,7 +1,7 @@
 //! The promise to applications: complete only when it is, and never left waiting without a word.
 
 use osier_core::{Coverage, OrderKey, SessionId, TopicId};
-use osier_engine::{SyncEvent, Synced};
+use osier_engine::{BehindCause, SyncEvent, Synced};
 use osier_proto::Lsn;
 
 use super::{Checks, Watch};
@@ -51,6 +51,19 @@ impl Checks {
         if let Some(((node, topic), _)) = late {
             let what = format!("n{node}: {topic:?} waits past its deadline without a word");
             self.fail(now, what);
+        }
+    }
+
+    /// Gossip has dropped messages at a node that was synced: it must doubt that at once (`GOS-8`).
+    /// Later it may be roused by others, which would hide that it did not.
+    pub(crate) fn lagged(&mut self, now: Time, node: NodeIndex, topic: TopicId) {
+        let cause = BehindCause::GossipLagged;
+        let latest = self.told.iter().rev().take_while(|(at, ..)| *at == now);
+        let doubts = latest.filter(|(_, of, at, _)| (*of, *at) == (node, topic)).any(
+            |(.., event)| matches!(event, SyncEvent::Behind { cause: told, .. } if *told == cause),
+        );
+        if !doubts {
+            self.fail(now, format!("n{node} stays synced over a lag of gossip"));
         }
     }
 

@@ -1,7 +1,7 @@
 //! Carrying out what a run has planned.
 
 use bytes::Bytes;
-use osier_core::{Control, Kind, NodeId, Role};
+use osier_core::{Control, Kind, NodeId, Role, TopicId};
 use osier_engine::{CommandId, Input};
 use osier_policy::Rank;
 use osier_proto::{
@@ -265,11 +265,29 @@ impl World {
 
     /// The notice alone: a node that hears nothing goes on hearing nothing.
     pub fn tell_lagged(&mut self, index: NodeIndex) {
-        for topic in self.overlay.topics_of(index) {
+        let topics = self.overlay.topics_of(index);
+        let doubted: Vec<TopicId> = topics
+            .iter()
+            .copied()
+            .filter(|topic| self.goes_by_another(index, *topic))
+            .collect();
+        for topic in topics {
             let input = Input::GossipLagged { topic };
             self.work.push_back(Work::Tell(index, Box::new(input)));
         }
         self.settle();
+        for topic in doubted {
+            self.checks.lagged(self.now, index, topic);
+        }
+    }
+
+    /// Whether a node is synced on the word of another.
+    fn goes_by_another(&self, index: NodeIndex, topic: TopicId) -> bool {
+        let node = &self.nodes[index];
+        let up = node.up.as_ref();
+        let state = up.and_then(|up| up.engine.state(topic, node.clock.read(self.now)));
+        let synced = state.and_then(|state| state.synced);
+        synced.is_some_and(|synced| synced.session.is_some())
     }
 
     /// From now on gossip reaches a node no more, or does again.

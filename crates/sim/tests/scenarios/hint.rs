@@ -87,3 +87,39 @@ fn watermark_forged() {
     assert_eq!(phase(&world, 1), Some(TopicPhase::Synced));
     assert!(is_behind_by_a_watermark(&world, 1));
 }
+
+/// GOS-10: a node that gossip does not reach any more is heard to stay behind: the archive asks it
+/// before its next audit would.
+#[test]
+fn who_stays_behind_is_roused() {
+    let mut world = three();
+    world.publish(1, 0, 1);
+    world.run_for(185 * SEC);
+    world.deafen(1, true);
+    let before = world.now();
+    world.publish(2, 0, 3);
+    reaches(&mut world, 0, 9, 5 * SEC);
+    let held = world.run_while(90 * SEC, |world| entries(world, 1) < 9);
+    no_violation(&world);
+    assert!(held, "{:?}", world.state(1, 0));
+    let deaf = world.node_id(1);
+    let asked = world.told(0, 0).into_iter().any(|(at, event)| {
+        let of_it = matches!(event, SyncEvent::SyncStarted { provider, .. } if *provider == deaf);
+        at > before && of_it
+    });
+    assert!(asked, "the archive has asked it");
+    assert_eq!(phase(&world, 1), Some(TopicPhase::Synced));
+}
+
+/// Who hears is left alone: a busy topic costs no session because of a watermark from a moment ago.
+#[test]
+fn who_comes_along_is_not_roused() {
+    let mut world = three();
+    let before = world.now();
+    for _ in 0..60 {
+        world.publish(0, 0, 1);
+        world.run_for(SEC);
+    }
+    no_violation(&world);
+    assert_eq!(sessions_begun(&world, 0, before), 0);
+}
