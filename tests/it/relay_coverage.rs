@@ -6,10 +6,13 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
+    thread,
+    time::{Duration, Instant},
 };
 
 use osier_nostr::{Event, testing};
 use serde_json::{Value, json};
+use tokio_tungstenite::tungstenite::Message;
 
 use crate::{
     relay_mirror::{fake, say},
@@ -159,7 +162,7 @@ fn kinds_are_covered_apart() {
     );
 }
 
-/// A relay that takes no more for now gets the rest later; a deletion by address reaches a relay
+/// NOS-74: a relay that takes no more for now gets the rest later; a deletion by address reaches a relay
 /// that still has what it deletes.
 #[test]
 fn a_push_waits_and_a_sync_tells_of_deletions_by_address() {
@@ -202,4 +205,33 @@ fn a_push_waits_and_a_sync_tells_of_deletions_by_address() {
         at_there.req("d", &[json!({ "kinds": [5] })]).ids,
         [delete.id().to_string()]
     );
+}
+
+/// NOS-74: a relay that talks of something else all the time and never answers is given up.
+#[test]
+fn chatter_does_not_put_the_end_off() {
+    let chatty = fake(|socket, message| match message[0].as_str() {
+        Some("NEG-OPEN") => say(socket, &json!(["NEG-ERR", message[1], "blocked: no"])),
+        Some("REQ") => {
+            // Fifteen seconds of it, unless the other side hangs up.
+            for n in 0..150 {
+                let text = json!(["NOTICE", format!("ad number {n}")]).to_string();
+                if socket.send(Message::text(text)).is_err() {
+                    return;
+                }
+                thread::sleep(Duration::from_millis(100));
+            }
+        }
+        _ => {}
+    });
+    let here = Node::start();
+    let url = format!("ws://{chatty}");
+    let begun = Instant::now();
+    let (_, said) = fails(&here.data(), &["nostr", "pull", &url, "--patience", "1"]);
+    assert!(said.contains("said nothing for 1 s"), "{said}");
+    assert!(
+        said.contains("ad number"),
+        "its last notice may be the cause: {said}"
+    );
+    assert!(begun.elapsed() < Duration::from_secs(10));
 }

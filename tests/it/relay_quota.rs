@@ -1,11 +1,5 @@
 //! How much a key and a connection may do in a minute.
 
-use std::{
-    fs,
-    io::{Read, Write},
-    net::TcpStream,
-};
-
 use osier_nostr::testing;
 use serde_json::{Value, json};
 
@@ -69,7 +63,7 @@ fn who_does_too_much_in_a_minute_is_told() {
     assert_eq!(limits["max_connections_per_ip"], 77);
 
     // What happened is counted: seven taken, eleven refused, the rest as above.
-    let metrics = metrics(&node);
+    let metrics = node.get("/metrics");
     for line in [
         "osier_relay_events_in_total 7",
         "osier_relay_events_known_total 0",
@@ -80,20 +74,4 @@ fn who_does_too_much_in_a_minute_is_told() {
     ] {
         assert!(metrics.lines().any(|it| it == line), "{line}: {metrics}");
     }
-}
-
-/// What a node counts, as a monitor reads it.
-fn metrics(node: &Node) -> String {
-    let token = fs::read_to_string(node.data().join("api.token")).expect("a running node has one");
-    let mut stream = TcpStream::connect(node.api()).expect("the API listens");
-    let request = format!(
-        "GET /metrics HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\nConnection: close\r\n\r\n",
-        node.api(),
-        token.trim()
-    );
-    stream.write_all(request.as_bytes()).expect("it reads");
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).expect("it closes");
-    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
-    answer
 }

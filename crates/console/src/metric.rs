@@ -9,7 +9,7 @@
 //! | `osier_topic_providers` | count | trusted and connected providers, by outcome |
 //! | `osier_api_requests_total` | count | answers of this API, by status |
 //! | `osier_api_streams` | count | event streams open |
-//! | `osier_relay_*` | count | of the relay beside it, where one runs: clients, subscriptions, events |
+//! | `osier_relay_*` | count | of the relay beside it, where one runs |
 //! | `osier_relay_refused_total` | count | refusals, by what (`event`, `request`) and reason |
 
 use std::sync::{Mutex, PoisonError, atomic::AtomicU64};

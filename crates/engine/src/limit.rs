@@ -102,8 +102,8 @@ pub const PROGRESS_EVERY_MS: u64 = 100;
 /// Payload room of a gossip message in bytes: iroh-gossip's 4,096 less its 39-byte header.
 pub const GOSSIP_PAYLOAD_BYTES_MAX: usize = 4096 - 39;
 
-/// Ephemeral items that this node passes on in one topic, a second and at once: the swarm's own ring
-/// holds 256 messages, and what overflows it costs a session. Over it: the caller is told, and
+/// Ephemeral items that this node passes on in one topic, a second and at once: the swarm's own
+/// ring holds 256 messages, and what overflows it costs a session. Over it: the caller is told, and
 /// nobody beyond this node gets the item.
 pub const EPHEMERAL_SENT: Rate = Rate::per_second(200, 100);
 

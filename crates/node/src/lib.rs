@@ -11,7 +11,8 @@
 //! | `disk`, `rows` | the thread that owns every write and merges what waits; the store's side |
 //! | `net` | connections, streams, sessions |
 //! | `gossip` | swarms, and the watchdog of the gossip actor |
-//! | `watch`, `ephemeral` | those who follow a topic, and those who listen for what is of the moment |
+//! | `watch` | those who follow a topic |
+//! | `ephemeral` | those who listen for what is of the moment |
 //! | `shutdown` | how a node ends |
 //! | `clock`, `entropy` | time and randomness |
 //! | `limit`, `metric`, `error` | bounds, counters, what can go wrong |

@@ -50,8 +50,8 @@ pub const WATCHER_EVENTS_MAX: usize = 256;
 /// Watchers of one topic. At it a new one is refused.
 pub(crate) const WATCHERS_PER_TOPIC_MAX: usize = 1024;
 
-/// Ephemeral items that wait for one listener of a topic. At it the oldest are dropped, counted, and
-/// the listener goes on with the others: nothing is promised of them.
+/// Ephemeral items that wait for one listener of a topic. At it the oldest are dropped and counted,
+/// and the listener goes on with the others: nothing is promised of them.
 pub(crate) const EPHEMERAL_WAITING_MAX: usize = 1024;
 
 /// Connections accepted from one IP address: many nodes may share one behind a router, or on one

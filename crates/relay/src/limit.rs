@@ -9,8 +9,8 @@ use osier_nostr::Rate;
 /// Over it: HTTP 503 before the upgrade.
 pub const CONNECTIONS_MAX: usize = 20_000;
 
-/// Connections of one IP address (of IPv6, one network of 64 bits); many people may share one behind
-/// a router. Loopback is a reverse
+/// Connections of one IP address (of IPv6, one network of 64 bits); many people may share one
+/// behind a router. Loopback is a reverse
 /// proxy, or the operator, and has no bound of its own. Over it: HTTP 429 before the upgrade.
 pub const CONNECTIONS_PER_IP_MAX: usize = 256;
 

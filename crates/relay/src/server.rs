@@ -155,8 +155,8 @@ impl Attached {
         Mirror::new(self.index.clone(), self.clock)
     }
 
-    /// Serves clients. Events that they publish go to `target`; what they read is of all topics that
-    /// are served. Needs a multi-threaded tokio runtime.
+    /// Serves clients. Events that they publish go to `target`; what they read is of all topics
+    /// that are served. Needs a multi-threaded tokio runtime.
     ///
     /// # Errors
     /// If the address is taken, or the node's topics cannot be read.

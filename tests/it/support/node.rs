@@ -2,7 +2,8 @@
 
 use std::{
     fs,
-    net::SocketAddr,
+    io::{Read, Write},
+    net::{SocketAddr, TcpStream},
     path::{Path, PathBuf},
     process::{Child, Stdio},
     thread,
@@ -145,6 +146,24 @@ impl Node {
     /// Where its local API listens.
     pub(crate) fn api(&self) -> SocketAddr {
         self.said("api").parse().expect("an address")
+    }
+
+    /// What its local API answers to a GET: the body.
+    pub(crate) fn get(&self, path: &str) -> String {
+        let token = fs::read_to_string(self.data().join("api.token"));
+        let token = token.expect("a running node has one");
+        let (api, token) = (self.api(), token.trim());
+        let request = format!(
+            "GET {path} HTTP/1.1\r\nHost: {api}\r\nAuthorization: Bearer {token}\r\n\
+             Connection: close\r\n\r\n"
+        );
+        let mut stream = TcpStream::connect(api).expect("the API listens");
+        stream.write_all(request.as_bytes()).expect("it reads");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("it closes");
+        assert!(answer.starts_with("HTTP/1.1 200"), "{path}: {answer}");
+        let (_, body) = answer.split_once("\r\n\r\n").expect("a head");
+        body.to_owned()
     }
 
     fn said(&self, key: &str) -> String {

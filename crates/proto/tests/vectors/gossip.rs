@@ -16,9 +16,9 @@ use crate::{
 };
 
 const ABOUT: &[&str] = &[
-    "Messages of a topic's swarm (specs/04-gossip.md), in their envelopes, by test node 2. hex: one",
-    "line a field, hex and then its name. yay: its signer and what it says; it is written again the",
-    "same. nay: why it is refused.",
+    "Messages of a topic's swarm (specs/04-gossip.md), in their envelopes, by test node 2.",
+    "hex: one line a field, hex and then its name. yay: its signer and what it says; it is written",
+    "again the same. nay: why it is refused.",
 ];
 
 /// GOS-1, GOS-4, GOS-10.

@@ -204,7 +204,7 @@ impl Link {
         let message = self.next(doing, limit::MIRROR_TICK).await?;
         let now = self.clock.now().instant;
         let step = message.map_or(Step::None, |message| asking.handle(now, message));
-        // Time passes while the relay speaks of something else, too.
+        // Time passes while the relay speaks of something else, too (`NOS-74`).
         Ok(match step {
             Step::None => asking.tick(now),
             step => step,

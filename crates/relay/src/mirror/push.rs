@@ -162,7 +162,7 @@ impl Mirror {
         let mut notice = String::new();
         let mut until = Instant::now() + link.patience();
         while !waiting.is_empty() {
-            // Other messages do not put the end off.
+            // Other messages do not put the end off (`NOS-74`).
             let left = until.saturating_duration_since(Instant::now());
             let (id, accepted, reason) = match link.next(DOING, left).await? {
                 Some(RelayMessage::Ok {
