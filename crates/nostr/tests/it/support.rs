@@ -4,10 +4,10 @@ use osier_nostr::{Event, Filter, Settings, testing::World};
 use proptest::test_runner::Config;
 use serde_json::Value;
 
-/// At least a thousand cases a property; `PROPTEST_CASES` asks for more.
+/// Ten thousand cases a property at least; `PROPTEST_CASES` asks for more.
 pub(crate) fn cases() -> Config {
     let mut config = Config::default();
-    config.cases = config.cases.max(1_000);
+    config.cases = config.cases.max(10_000);
     config
 }
 
