@@ -21,6 +21,8 @@ pub enum Purpose {
     Liar = 6,
     /// Disk delays and failures.
     Disk = 7,
+    /// What users of relays publish.
+    Events = 8,
 }
 
 /// A stream of draws.

@@ -9,6 +9,7 @@ use std::{
 
 use osier_core::{Entry, EntryHash, NodeId, Role, TopicId, Verified};
 use osier_engine::{BatchId, Commit, DiskError, TopicReport};
+use osier_eventdb::{EventDb, EventIndex};
 use osier_policy::Rank;
 use osier_proto::{Lsn, Source, StoreId};
 use osier_store::{
@@ -16,7 +17,7 @@ use osier_store::{
     testing::{DiskFault, SimDisk},
 };
 
-use crate::clock::Time;
+use crate::{clock::Time, relay};
 
 /// Pages that a store keeps in memory: far more than a run writes.
 const CACHE_BYTES: usize = 4 * 1024 * 1024;
@@ -31,6 +32,8 @@ pub(crate) type Outcomes = Vec<(BatchId, Result<Vec<TopicReport>, DiskError>)>;
 #[derive(Debug)]
 pub(crate) struct Vault {
     pub(crate) store: Store,
+    /// The event index in the same file, if the node is a relay.
+    pub(crate) index: Option<EventIndex>,
     image: SimDisk,
     /// The node's own trust list by topic.
     pub(crate) trust: BTreeMap<(TopicId, NodeId), Option<(Rank, Role)>>,
@@ -72,10 +75,12 @@ impl Disk {
 
 impl Vault {
     /// An empty disk.
-    pub(crate) fn new(id: StoreId) -> Self {
+    pub(crate) fn new(id: StoreId, is_relay: bool) -> Self {
         let image = SimDisk::new();
+        let (store, index) = open(&image, id, is_relay);
         Self {
-            store: open(&image, id),
+            store,
+            index,
             image,
             trust: BTreeMap::new(),
         }
@@ -91,7 +96,7 @@ impl Vault {
             self.trust = trust;
         }
         self.image = self.image.crash(seed);
-        self.store = open(&self.image, self.store.id());
+        (self.store, self.index) = open(&self.image, self.store.id(), self.index.is_some());
     }
 
     /// Where sessions take their snapshots.
@@ -195,12 +200,20 @@ impl Vault {
     }
 }
 
-/// A crash must never leave a store that does not open.
-fn open(image: &SimDisk, id: StoreId) -> Store {
-    StoreOptions::new()
-        .cache_bytes(CACHE_BYTES)
+/// A crash must never leave a store that does not open, or an index that cannot be brought up.
+fn open(image: &SimDisk, id: StoreId, is_relay: bool) -> (Store, Option<EventIndex>) {
+    let db = is_relay.then(relay::index);
+    let mut options = StoreOptions::new().cache_bytes(CACHE_BYTES);
+    if let Some(db) = &db {
+        let projection: Arc<EventDb> = Arc::clone(db);
+        options = options.projection(projection);
+    }
+    let store = options
         .open_backend(image.backend(), "simulated disk", id)
-        .expect("whatever a crash leaves is a store")
+        .expect("whatever a crash leaves is a store");
+    let attach = |db: Arc<EventDb>| db.attach(&store, &mut |_, _| {});
+    let index = db.map(attach).transpose();
+    (store.clone(), index.expect("memory is written"))
 }
 
 /// Every commit has failed alike.

@@ -21,6 +21,7 @@
 //! | `swarm`, `dice` | parameters and draws, all from the seed |
 //! | `workload`, `author` | who writes what when, honest or hostile; which fault when |
 //! | `liar` | byzantine providers |
+//! | `relay` | nodes that are Nostr relays: events, and the index over each disk |
 //! | `check` | safety at every step; liveness and agreement at the end |
 //! | `run` | one run of one seed |
 //! | `lean` | a light node: engine, machines and a store in memory |
@@ -43,6 +44,7 @@ mod liar;
 pub mod model;
 mod network;
 mod node;
+mod relay;
 mod replay;
 mod run;
 mod shrink;

@@ -103,7 +103,7 @@ pub(crate) struct Node {
 impl Node {
     /// A node that has never run. Its key follows from its place, so that the trace of a seed can
     /// be read beside another's.
-    pub(crate) fn new(index: NodeIndex, spec: NodeSpec, dice: &mut Dice) -> Self {
+    pub(crate) fn new(index: NodeIndex, spec: NodeSpec, is_relay: bool, dice: &mut Dice) -> Self {
         let secret = osier_core::testing::secret(index as u64 + 1);
         Self {
             id: secret.node_id(),
@@ -111,7 +111,7 @@ impl Node {
             clock: Clock::new(0, spec.drift_ppm, spec.wall_off_ms),
             spec,
             life: 0,
-            vault: Vault::new(StoreId::from_bytes(dice.bytes())),
+            vault: Vault::new(StoreId::from_bytes(dice.bytes()), is_relay),
             up: None,
             memory: Memory::default(),
         }

@@ -224,6 +224,10 @@ fn heal(world: &mut World, core: &[NodeIndex]) {
         world.run_for(500 * MS);
     }
     world.run_for(2 * SEC);
+    if let Some(what) = world.shows_unlike(core) {
+        let now = world.now();
+        world.checks.fail(now, what);
+    }
     if let Some(what) = cores.iter().find_map(|core| world.loose_ends(core)) {
         let now = world.now();
         world.checks.fail(now, what);

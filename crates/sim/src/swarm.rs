@@ -137,6 +137,8 @@ knobs! {
     rule: 0,
     /// Whether the archives trust the honest nodes, too.
     mutual: 0,
+    /// Whether every node is a Nostr relay: entries carry events, and each disk their index.
+    relays: 0,
     /// A bug on purpose: sessions are told that entries are on disk before they are. Never drawn:
     /// a test sets it and expects it to be found.
     canary: 0,
@@ -153,6 +155,8 @@ impl Knobs {
         draw_hostile(&mut knobs, &mut dice);
         draw_majority(&mut knobs, &mut dice);
         draw_crowd(&mut knobs, &mut dice);
+        // Drawn last, so that seeds keep what they drew before there was an index.
+        knobs.relays = u64::from(dice.chance(20));
         knobs
     }
 }

@@ -13,6 +13,7 @@ mod link;
 mod meter;
 mod probe;
 mod receive;
+mod relay;
 mod session;
 mod swarm;
 mod wire;
@@ -34,6 +35,7 @@ use crate::{
     gossip::Overlay,
     network::Network,
     node::{Node, NodeSpec},
+    relay::Events,
     swarm::Knobs,
     trace::{Trace, TraceMode},
 };
@@ -88,6 +90,8 @@ pub struct World {
     pub(crate) meter: meter::Meter,
     /// Ephemeral items that nodes have heard, in order.
     pub(crate) passed: Vec<(NodeIndex, Bytes)>,
+    /// What users have published, where nodes are relays.
+    pub(crate) events_published: Option<Events>,
     /// Whether faults are over.
     pub(crate) calm: bool,
     pub(crate) next_command: u64,
@@ -101,6 +105,7 @@ impl World {
         Self {
             network: Network::new(&knobs, dice(Purpose::Network)),
             checks: Checks::new(&knobs),
+            events_published: (knobs.relays == 1).then(|| Events::new(seed)),
             knobs,
             seed,
             now: 0,
@@ -130,7 +135,8 @@ impl World {
     /// Adds a node that is not running yet. Node 0 owns every topic.
     pub fn add_node(&mut self, spec: NodeSpec) -> NodeIndex {
         let index = self.nodes.len();
-        let node = Node::new(index, spec, &mut self.dice.node);
+        let is_relay = self.events_published.is_some();
+        let node = Node::new(index, spec, is_relay, &mut self.dice.node);
         self.checks.add_node(node.spec.lie);
         self.nodes.push(node);
         self.network.add_node();

@@ -87,7 +87,9 @@ const RULES: &[Rule] = &[
     only(
         5,
         "sim",
-        &["core", "proto", "policy", "engine", "store", "eventdb"],
+        &[
+            "core", "proto", "policy", "engine", "store", "nostr", "eventdb",
+        ],
     ),
     only(6, "console", &["client"]),
     only(6, "relay", &["nostr", "eventdb", "client"]),

@@ -76,6 +76,10 @@ impl World {
     /// A node writes so many entries in one command.
     pub fn publish(&mut self, index: NodeIndex, topic: usize, entries: u64) -> Option<CommandId> {
         let next = CommandId(self.next_command + 1);
+        if let Some(events) = &mut self.events_published {
+            let entries = (0..entries).map(|_| events.items()).collect();
+            return self.write(index, topic, Kind::NOSTR, entries);
+        }
         let body = |at: u64| vec![Bytes::from(format!("n{index} {next:?} {at}"))];
         let entries = (0..entries).map(body).collect();
         self.write(index, topic, Kind::APPLICATION, entries)

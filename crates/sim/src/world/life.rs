@@ -47,6 +47,7 @@ impl World {
             .collect();
         self.checks
             .started(self.now, index, &self.nodes[index].vault, &topics);
+        self.check_index(index);
         for topic in self.nodes[index].spec.topics.clone() {
             self.open_topic(index, topic);
         }
@@ -186,7 +187,9 @@ impl World {
         );
         self.trace
             .note(self.now, index, format_args!("loses its disk"));
-        self.nodes[index].vault = Vault::new(StoreId::from_bytes(self.dice.node.bytes()));
+        let is_relay = self.events_published.is_some();
+        let id = StoreId::from_bytes(self.dice.node.bytes());
+        self.nodes[index].vault = Vault::new(id, is_relay);
         self.checks.wiped(index);
     }
 

@@ -9,6 +9,7 @@ mod minority;
 mod provider;
 mod restart;
 mod scale;
+mod relay;
 mod slow;
 mod stands;
 mod support;
