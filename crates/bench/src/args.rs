@@ -2,7 +2,10 @@
 
 use std::path::PathBuf;
 
+use anyhow::Result;
 use clap::{Parser, ValueEnum};
+
+use crate::relay::Peers;
 
 /// Measures Osier against limits of the same machine in the same run.
 #[derive(Debug, Parser)]
@@ -23,9 +26,12 @@ pub(crate) struct Args {
     /// End with an error when a row misses what it must reach.
     #[arg(long)]
     pub(crate) strict: bool,
-    /// Another relay for the rows B1 to B5, as `name=ws://address`; it should be empty.
+    /// Another relay for the rows B1 to B7, as `name=ws://address`; it should be empty.
     #[arg(long)]
     pub(crate) peer: Vec<String>,
+    /// Leave out the peer that was built from `tests/interop/rust`.
+    #[arg(long)]
+    pub(crate) alone: bool,
     /// The other process of a row that needs two; started by the row itself.
     #[arg(long, hide = true)]
     pub(crate) child: Option<String>,
@@ -56,6 +62,10 @@ pub(crate) enum Row {
     B4,
     /// Relay: counts.
     B5,
+    /// Relay: sets are compared.
+    B6,
+    /// Relay: live events beside subscriptions that come and go.
+    B7,
 }
 
 impl Args {
@@ -66,6 +76,11 @@ impl Args {
         } else {
             self.rows.clone()
         }
+    }
+
+    /// The relays beside ours.
+    pub(crate) fn peers(&self) -> Result<Peers> {
+        Peers::new(&self.peer, self.alone)
     }
 
     /// The sizes to run a row at.

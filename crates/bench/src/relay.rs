@@ -2,7 +2,8 @@
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
-    path::PathBuf,
+    ops::Range,
+    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -15,10 +16,13 @@ use osier_relay::{Bridge, Settings};
 use tokio::{net::TcpStream, runtime::Runtime};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async, tungstenite::Message};
 
-use crate::process;
+use crate::{process, report::Must};
 
 /// Marks the argument of the relay's process.
 pub(crate) const CHILD: &str = "relay:";
+
+/// The binary of the peer that `tests/interop/rust` builds.
+const BUILDER: &str = "builder-relay";
 
 /// Keys that events are signed with.
 pub(crate) const AUTHORS: u8 = 200;
@@ -32,17 +36,44 @@ pub(crate) struct Target {
     /// Its name in the table.
     pub(crate) name: String,
     url: String,
-    own: Option<Own>,
+    started: Option<Started>,
+    is_ours: bool,
 }
 
-/// Our relay's process and folder; ended when dropped.
+/// A relay's process and folder; ended when dropped.
 #[derive(Debug)]
-struct Own {
+struct Started {
     child: Child,
     _folder: tempfile::TempDir,
 }
 
-impl Drop for Own {
+/// Which relays are measured beside ours.
+#[derive(Debug)]
+pub(crate) struct Peers {
+    /// As `name=ws://address`.
+    named: Vec<String>,
+    /// The relay that `tests/interop/rust` builds, if it is to be started.
+    builder: Option<PathBuf>,
+}
+
+impl Peers {
+    /// Those that are named; and the one that we can start, if it was built and nobody says
+    /// `alone`.
+    pub(crate) fn new(named: &[String], alone: bool) -> Result<Self> {
+        let bench = std::env::current_exe()?;
+        // Built with the same profile: another would not be fair.
+        let profile = bench.parent().context("a binary lies in a folder")?;
+        let name = profile.file_name().context("the folder of a profile")?;
+        let target = profile.parent().context("the target folder")?;
+        let path = target.join("interop-rust").join(name).join(BUILDER);
+        Ok(Self {
+            named: named.to_vec(),
+            builder: (!alone && path.exists()).then_some(path),
+        })
+    }
+}
+
+impl Drop for Started {
     fn drop(&mut self) {
         // Ours to end; a failure means that it has ended already.
         let _ = self.child.kill();
@@ -51,17 +82,21 @@ impl Drop for Own {
 }
 
 impl Target {
-    /// Ours, empty, and the peers that were named.
-    pub(crate) fn all(peers: &[String]) -> Result<Vec<Self>> {
+    /// Ours, empty, and the peers.
+    pub(crate) fn all(peers: &Peers) -> Result<Vec<Self>> {
         let mut all = vec![Self::own()?];
-        for peer in peers {
+        if let Some(path) = &peers.builder {
+            all.push(Self::builder(path)?);
+        }
+        for peer in &peers.named {
             let (name, url) = peer
                 .split_once('=')
                 .context("a peer is named as name=ws://address")?;
             all.push(Self {
                 name: name.to_owned(),
                 url: url.to_owned(),
-                own: None,
+                started: None,
+                is_ours: false,
             });
         }
         Ok(all)
@@ -69,9 +104,30 @@ impl Target {
 
     fn own() -> Result<Self> {
         let folder = tempfile::tempdir()?;
-        let mut child = Command::new(std::env::current_exe()?)
+        let mut command = Command::new(std::env::current_exe()?);
+        let data = folder.path().join("data");
+        command
             .arg("--child")
-            .arg(format!("{CHILD}{}", folder.path().join("data").display()))
+            .arg(format!("{CHILD}{}", data.display()));
+        Self::start("osier", command, folder, true)
+    }
+
+    /// rust-nostr's relay builder over LMDB.
+    fn builder(path: &Path) -> Result<Self> {
+        let folder = tempfile::tempdir()?;
+        let mut command = Command::new(path);
+        command.arg(folder.path());
+        Self::start("builder", command, folder, false)
+    }
+
+    /// A process that says where it listens and serves until its standard input closes.
+    fn start(
+        name: &str,
+        mut command: Command,
+        folder: tempfile::TempDir,
+        is_ours: bool,
+    ) -> Result<Self> {
+        let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -84,25 +140,36 @@ impl Target {
             "the relay's process says where it listens"
         );
         Ok(Self {
-            name: "osier".to_owned(),
+            name: name.to_owned(),
             url: url.trim().to_owned(),
-            own: Some(Own {
+            started: Some(Started {
                 child,
                 _folder: folder,
             }),
+            is_ours,
         })
     }
 
-    /// CPU time of the relay's process; none for a peer, whose process is not ours to find.
+    /// Whether it is Osier.
+    pub(crate) fn is_ours(&self) -> bool {
+        self.is_ours
+    }
+
+    /// What a figure must reach: a peer's need reach nothing.
+    pub(crate) fn must(&self, must: Must) -> Must {
+        if self.is_ours { must } else { Must::BeShown }
+    }
+
+    /// CPU time of the relay's process; none of one that was started by hand.
     pub(crate) fn cpu(&self) -> Option<Duration> {
-        let own = self.own.as_ref()?;
-        Some(process::cpu_time_of(&own.child.id().to_string()))
+        let started = self.started.as_ref()?;
+        Some(process::cpu_time_of(&started.child.id().to_string()))
     }
 
     /// Anonymous memory of the relay's process in bytes, as for [`Self::cpu`].
     pub(crate) fn memory(&self) -> Option<u64> {
-        let own = self.own.as_ref()?;
-        Some(process::anonymous_bytes_of(&own.child.id().to_string()))
+        let started = self.started.as_ref()?;
+        Some(process::anonymous_bytes_of(&started.child.id().to_string()))
     }
 
     /// A client.
@@ -152,6 +219,11 @@ impl Client {
 /// Signed notes of 200 authors in turn, one second apart, the last one now; their contents begin
 /// with their number.
 pub(crate) fn notes(count: u64) -> Vec<Event> {
+    notes_of(count, 0..count)
+}
+
+/// Some of so many notes, by their numbers.
+pub(crate) fn notes_of(count: u64, part: Range<u64>) -> Vec<Event> {
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |since| since.as_secs());
@@ -160,7 +232,7 @@ pub(crate) fn notes(count: u64) -> Vec<Event> {
         let content = format!("{n} {}", "words of a note ".repeat(12));
         testing::note(author, now - (count - n), &content)
     };
-    (0..count).map(note).collect()
+    part.map(note).collect()
 }
 
 /// The relay's process: serves until its standard input closes.

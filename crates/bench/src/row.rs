@@ -32,11 +32,13 @@ impl Row {
             Self::P3 => p3::run(&args.sizes(&[10_000, 100_000, 1_000_000]), report),
             Self::P4 => p4::run(report),
             Self::P5 => p5::run(&args.sizes(&[10_000, 100_000, 1_000_000]), report),
-            Self::B1 => relay::ingest(&args.sizes(&[20_000]), &args.peer, report),
-            Self::B2 => relay::request(&args.sizes(&[20_000, 100_000]), &args.peer, report),
-            Self::B3 => relay::fan_out(&args.sizes(&[100, 1_000]), &args.peer, report),
-            Self::B4 => relay::idle(&args.sizes(&[1_000, 5_000]), &args.peer, report),
-            Self::B5 => relay::count(&args.sizes(&[20_000, 100_000]), &args.peer, report),
+            Self::B1 => relay::ingest(&args.sizes(&[20_000]), &args.peers()?, report),
+            Self::B2 => relay::request(&args.sizes(&[20_000, 100_000]), &args.peers()?, report),
+            Self::B3 => relay::fan_out(&args.sizes(&[100, 1_000]), &args.peers()?, report),
+            Self::B4 => relay::idle(&args.sizes(&[1_000, 5_000]), &args.peers()?, report),
+            Self::B5 => relay::count(&args.sizes(&[20_000, 100_000]), &args.peers()?, report),
+            Self::B6 => relay::compare(&args.sizes(&[100_000, 1_000_000]), &args.peers()?, report),
+            Self::B7 => relay::churn(&args.sizes(&[100, 1_000]), &args.peers()?, report),
             Self::P7 => p7::run(&args.sizes(&[10_000, 100_000, 1_000_000]), report),
         }
     }

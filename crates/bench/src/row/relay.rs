@@ -1,11 +1,11 @@
-//! B1 to B5: what a Nostr relay does, over real sockets, on ours and on every peer that is named.
+//! B1 to B7: what a Nostr relay does, over real sockets, on ours and on every peer that is named.
 //! CPU time of the relay's process stands beside every rate: wall clock moves with the machine.
 
+mod compare;
+mod live;
+
 use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -15,8 +15,12 @@ use osier_nostr::{Event, testing};
 use tokio::{runtime::Runtime, sync::Semaphore, task::JoinSet};
 use tokio_tungstenite::tungstenite::Message;
 
+pub(super) use self::{
+    compare::compare,
+    live::{churn, fan_out, idle},
+};
 use crate::{
-    relay::{AUTHORS, Target, notes},
+    relay::{AUTHORS, Peers, Target, notes},
     report::{Must, Report},
 };
 
@@ -24,14 +28,48 @@ use crate::{
 const WINDOW: usize = 500;
 /// Events of a page.
 const PAGE: u64 = 500;
-/// Live events, and how many in a second.
-const LIVE: u64 = 600;
-const LIVE_A_SECOND: u64 = 200;
+
+/// One figure of each relay, ours first.
+#[derive(Debug, Default)]
+struct Race(Vec<(String, f64)>);
+
+impl Race {
+    fn add(&mut self, target: &Target, value: f64) {
+        self.0.push((target.name.clone(), value));
+    }
+
+    /// Ours over each peer's: how many times as much. Greater is better.
+    fn rates(&self, report: &mut Report, (row, size): (&'static str, u64), what: &str) {
+        self.ratios(report, (row, size), what, |own, peer| own / peer);
+    }
+
+    /// Each peer's over ours: how many times as long. Greater is better.
+    fn times(&self, report: &mut Report, (row, size): (&'static str, u64), what: &str) {
+        self.ratios(report, (row, size), what, |own, peer| peer / own);
+    }
+
+    fn ratios(
+        &self,
+        report: &mut Report,
+        (row, size): (&'static str, u64),
+        what: &str,
+        ratio: impl Fn(f64, f64) -> f64,
+    ) {
+        let Some(((_, own), peers)) = self.0.split_first() else {
+            return;
+        };
+        for (name, peer) in peers.iter().filter(|(_, peer)| *peer > 0.0 && *own > 0.0) {
+            let what = format!("osier beside {name}: {what}");
+            report.figure(row, size, what, (ratio(*own, *peer), "x"), Must::BeShown);
+        }
+    }
+}
 
 /// B1: events are published, each acknowledged when it is durable.
-pub(super) fn ingest(sizes: &[u64], peers: &[String], report: &mut Report) -> Result<()> {
+pub(super) fn ingest(sizes: &[u64], peers: &Peers, report: &mut Report) -> Result<()> {
     for &size in sizes {
         for connections in [1, 10] {
+            let mut race = Race::default();
             for target in Target::all(peers)? {
                 let frames = frames(&notes(size));
                 let before = target.cpu();
@@ -41,107 +79,67 @@ pub(super) fn ingest(sizes: &[u64], peers: &[String], report: &mut Report) -> Re
                 let name = &target.name;
                 let what = format!("{name}: events taken, {connections} connections");
                 report.figure("B1", size, what, (rate, "events/s"), Must::BeShown);
+                race.add(&target, rate);
                 if let Some(us) = spent(before, target.cpu(), size) {
                     let what = format!("{name}: CPU an event, {connections} connections");
-                    report.figure("B1", size, what, (us, "us"), Must::AtMost(50.0));
+                    let must = target.must(Must::AtMost(50.0));
+                    report.figure("B1", size, what, (us, "us"), must);
                 }
             }
+            let what = format!("events taken, {connections} connections");
+            race.rates(report, ("B1", size), &what);
         }
     }
     Ok(())
 }
 
 /// B2: the newest 500 of a kind, again and again over one connection.
-pub(super) fn request(sizes: &[u64], peers: &[String], report: &mut Report) -> Result<()> {
+pub(super) fn request(sizes: &[u64], peers: &Peers, report: &mut Report) -> Result<()> {
     for &size in sizes {
+        let mut race = Race::default();
         for target in filled(size, peers)? {
             let before = target.cpu();
             let times = Runtime::new()?.block_on(ask(&target, 200))?;
             let name = &target.name;
             let total: f64 = times.iter().sum();
             let rate = 200.0 * PAGE as f64 / total;
+            race.add(&target, rate);
             let what = format!("{name}: events of pages of 500, one connection");
             report.figure("B2", size, what, (rate, "events/s"), Must::BeShown);
             let what = format!("{name}: a page of 500, median");
-            report.figure(
-                "B2",
-                size,
-                what,
-                (median(times) * 1e3, "ms"),
-                Must::AtMost(1.0),
-            );
+            let must = target.must(Must::AtMost(1.0));
+            report.figure("B2", size, what, (median(times) * 1e3, "ms"), must);
             if let Some(us) = spent(before, target.cpu(), 200 * PAGE) {
                 let what = format!("{name}: CPU an event of a page");
-                report.figure("B2", size, what, (us, "us"), Must::AtMost(1.5));
+                let must = target.must(Must::AtMost(1.5));
+                report.figure("B2", size, what, (us, "us"), must);
             }
         }
-    }
-    Ok(())
-}
-
-/// B3: so many subscribers of one author each; paced events, none may be missing.
-pub(super) fn fan_out(sizes: &[u64], peers: &[String], report: &mut Report) -> Result<()> {
-    for &size in sizes {
-        for target in Target::all(peers)? {
-            let before = target.cpu();
-            let heard = Runtime::new()?.block_on(live(Arc::new(target), size))?;
-            let Heard { target, mut delays } = heard;
-            let name = &target.name;
-            delays.sort_by(f64::total_cmp);
-            for (what, percent, must) in [
-                ("median", 50, Must::AtMost(1.0)),
-                ("p99", 99, Must::BeShown),
-            ] {
-                let ms = delays[(delays.len() - 1) * percent / 100] * 1e3;
-                let what = format!("{name}: live, {what}");
-                report.figure("B3", size, what, (ms, "ms"), must);
-            }
-            if let Some(us) = spent(before, target.cpu(), LIVE) {
-                let what = format!("{name}: CPU an event, subscribing included");
-                report.figure("B3", size, what, (us, "us"), Must::BeShown);
-            }
-        }
-    }
-    Ok(())
-}
-
-/// B4: connections with one subscription each that are quiet.
-pub(super) fn idle(sizes: &[u64], peers: &[String], report: &mut Report) -> Result<()> {
-    for &size in sizes {
-        for target in Target::all(peers)? {
-            let before = target.memory();
-            let quiet = Runtime::new()?;
-            let held = quiet.block_on(subscribers(&target, size))?;
-            let grown = target
-                .memory()
-                .zip(before)
-                .map(|(now, then)| now.saturating_sub(then));
-            if let Some(grown) = grown {
-                let each = grown as f64 / size as f64 / 1024.0;
-                let what = format!("{}: memory a quiet connection", target.name);
-                report.figure("B4", size, what, (each, "KiB"), Must::AtMost(8.0));
-            }
-            drop(held);
-        }
+        race.rates(report, ("B2", size), "events of pages of 500");
     }
     Ok(())
 }
 
 /// B5: how many of a kind, and of one author.
-pub(super) fn count(sizes: &[u64], peers: &[String], report: &mut Report) -> Result<()> {
+pub(super) fn count(sizes: &[u64], peers: &Peers, report: &mut Report) -> Result<()> {
     for &size in sizes {
-        for target in filled(size, peers)? {
-            let author = testing::pubkey(1);
-            let of_author = format!("{{\"authors\":[\"{author}\"]}}");
-            let share = size.div_ceil(u64::from(AUTHORS));
-            for (what, filter, expected) in [
-                ("a kind", "{\"kinds\":[1]}".to_owned(), size),
-                ("an author", of_author, share),
-            ] {
-                let times = Runtime::new()?.block_on(count_often(&target, &filter, expected))?;
-                let what = format!("{}: count of {what}, median", target.name);
-                report.figure("B5", size, what, (median(times) * 1e3, "ms"), Must::BeShown);
+        let targets = filled(size, peers)?;
+        let author = testing::pubkey(1);
+        let of_author = format!("{{\"authors\":[\"{author}\"]}}");
+        let share = size.div_ceil(u64::from(AUTHORS));
+        for (of, filter, expected) in [
+            ("a kind", "{\"kinds\":[1]}".to_owned(), size),
+            ("an author", of_author, share),
+        ] {
+            let mut race = Race::default();
+            for target in &targets {
+                let times = Runtime::new()?.block_on(count_often(target, &filter, expected))?;
+                let ms = median(times) * 1e3;
+                race.add(target, ms);
+                let what = format!("{}: count of {of}, median", target.name);
+                report.figure("B5", size, what, (ms, "ms"), Must::BeShown);
             }
+            race.times(report, ("B5", size), &format!("count of {of}"));
         }
     }
     Ok(())
@@ -153,7 +151,7 @@ fn frames(events: &[Event]) -> Vec<String> {
 }
 
 /// Targets that hold so many notes.
-fn filled(size: u64, peers: &[String]) -> Result<Vec<Target>> {
+fn filled(size: u64, peers: &Peers) -> Result<Vec<Target>> {
     let targets = Target::all(peers)?;
     let runtime = Runtime::new()?;
     for target in &targets {
@@ -258,94 +256,6 @@ async fn count_often(target: &Target, filter: &str, expected: u64) -> Result<Vec
         );
     }
     Ok(spent)
-}
-
-/// Clients that are subscribed to one author each.
-async fn subscribers(target: &Target, count: u64) -> Result<Vec<crate::relay::Client>> {
-    let mut clients = Vec::new();
-    for n in 0..count {
-        let mut client = target.connect().await?;
-        let author = testing::pubkey(u8::try_from(n % u64::from(AUTHORS)).unwrap_or(0) + 1);
-        client
-            .say(format!(
-                "[\"REQ\",\"s\",{{\"authors\":[\"{author}\"],\"limit\":0}}]"
-            ))
-            .await?;
-        client.until("[\"EOSE\"").await?;
-        clients.push(client);
-    }
-    Ok(clients)
-}
-
-struct Heard {
-    target: Arc<Target>,
-    /// Seconds from the frame's sending to its delivery.
-    delays: Vec<f64>,
-}
-
-/// Publishes at a pace and takes the time of each delivery.
-async fn live(target: Arc<Target>, count: u64) -> Result<Heard> {
-    let clients = subscribers(&target, count).await?;
-    let events = notes(LIVE);
-    let listeners = |author: u64| {
-        let full = count / u64::from(AUTHORS);
-        full + u64::from(author < count % u64::from(AUTHORS))
-    };
-    let expected: u64 = (0..LIVE).map(|n| listeners(n % u64::from(AUTHORS))).sum();
-    let origin = Instant::now();
-    let sent: Arc<Vec<AtomicU64>> = Arc::new((0..LIVE).map(|_| AtomicU64::new(0)).collect());
-    let mut tasks = JoinSet::new();
-    for (at, client) in (0_u64..).zip(clients) {
-        let author = at % u64::from(AUTHORS);
-        let own = (0..LIVE)
-            .filter(|n| n % u64::from(AUTHORS) == author)
-            .count();
-        tasks.spawn(listen(client, own, origin, Arc::clone(&sent)));
-    }
-    let mut publisher = target.connect().await?;
-    let pace = Duration::from_micros(1_000_000 / LIVE_A_SECOND);
-    let mut ticks = tokio::time::interval(pace);
-    for (n, frame) in frames(&events).into_iter().enumerate() {
-        ticks.tick().await;
-        let now = u64::try_from(origin.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        sent[n].store(now, Ordering::Relaxed);
-        publisher.say(frame).await?;
-        publisher.until("[\"OK\"").await?;
-    }
-    let mut delays = Vec::new();
-    while let Some(heard) = tasks.join_next().await {
-        delays.extend(heard??);
-    }
-    ensure!(
-        delays.len() as u64 == expected,
-        "{} of {expected} came",
-        delays.len()
-    );
-    Ok(Heard { target, delays })
-}
-
-async fn listen(
-    mut client: crate::relay::Client,
-    count: usize,
-    origin: Instant,
-    sent: Arc<Vec<AtomicU64>>,
-) -> Result<Vec<f64>> {
-    let mut delays = Vec::with_capacity(count);
-    while delays.len() < count {
-        let frame = client.until("[\"EVENT\"").await?;
-        let now = origin.elapsed().as_secs_f64();
-        let event: serde_json::Value = serde_json::from_str(frame.to_text()?)?;
-        let content = event[2]["content"].as_str().unwrap_or_default();
-        let number = content
-            .split(' ')
-            .next()
-            .and_then(|n| n.parse::<usize>().ok());
-        let at = number
-            .and_then(|n| sent.get(n))
-            .context("an event that was not published")?;
-        delays.push(now - at.load(Ordering::Relaxed) as f64 / 1e9);
-    }
-    Ok(delays)
 }
 
 fn median(mut values: Vec<f64>) -> f64 {
