@@ -25,7 +25,7 @@ pub(crate) fn shown(
     client: NodeId,
     id: StoreId,
 ) -> Arc<dyn Source> {
-    let mut shadow = Vault::new(id);
+    let mut shadow = Vault::new(id, false);
     let mut batch = Batch::new();
     batch.extend(part(lie, all(store, topic), client));
     shadow.put(&batch);
