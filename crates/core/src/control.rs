@@ -1,22 +1,25 @@
 //! What the owner of a topic says about it, in entries of kind control (`ENT-30` to `ENT-34`):
-//! whose marker counts, and which topics make up a space.
+//! whose marker counts, who may write, and which topics make up a space.
+
+mod wire;
 
 use serde::{Deserialize, Serialize};
 
 use crate::{
     codec::{Malformed, decode_canonical, encode_canonical},
     coverage::Role,
-    entry::{Entry, Kind},
-    id::{NodeId, TopicId},
+    entry::{Entry, Kind, Seq},
+    id::{EntryHash, NodeId, TopicId},
     limit,
     ticket::{Ticket, TicketInvalid, TopicSecret},
+    writing::{Leave, Writing},
 };
 
-/// One word of the owner. Append only: the place of a variant is the wire, and one that a version
-/// does not know says nothing to it.
+/// One word of the owner.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "wire::Word", into = "wire::Word")]
 pub enum Control {
-    /// The node's marker counts, in this rank and role.
+    /// The node's marker counts, in this rank and role; in a granted topic it may write.
     Grant {
         /// Who.
         node: NodeId,
@@ -25,17 +28,20 @@ pub enum Control {
         /// What it is trusted to keep.
         role: Role,
     },
-    /// It no longer does.
+    /// It no longer does; in a granted topic it may write no more.
     Revoke {
         /// Who.
         node: NodeId,
+        /// The last entry of the node that counts in a granted topic: its place in the node's
+        /// chain, and which entry. None: nothing of it counts.
+        last: Option<(Seq, EntryHash)>,
     },
     /// The topic is the control topic of a space.
     Space(Manifest),
 }
 
 /// Which topics make up a space: a list that is replaced as a whole.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Manifest {
     version: u64,
     topics: Vec<SpaceTopic>,
@@ -50,6 +56,8 @@ pub struct SpaceTopic {
     pub secret: TopicSecret,
     /// Its name, of 1 to 128 bytes.
     pub name: String,
+    /// Who may write there.
+    pub writing: Writing,
 }
 
 impl SpaceTopic {
@@ -59,15 +67,16 @@ impl SpaceTopic {
             owner: ticket.owner(),
             secret: ticket.secret().clone(),
             name: ticket.name().to_owned(),
+            writing: ticket.writing(),
         }
     }
 
     /// A ticket to join with, without addresses.
     ///
     /// # Errors
-    /// If the name is empty or longer than 128 bytes.
+    /// If the name is empty or longer than 128 bytes, or nobody could write there.
     pub fn ticket(&self) -> Result<Ticket, TicketInvalid> {
-        Ticket::new(self.owner, self.secret.clone(), &self.name)
+        Ticket::of(self.writing, self.owner, self.secret.clone(), &self.name)
     }
 }
 
@@ -140,6 +149,15 @@ impl Control {
             manifest.check()?;
         }
         Ok(control)
+    }
+
+    /// Whose writing the word is about, and what it says of it (`ENT-41`); none for a manifest.
+    pub fn leave(&self) -> Option<(NodeId, Leave)> {
+        match self {
+            Self::Grant { node, .. } => Some((*node, Leave::All)),
+            Self::Revoke { node, last } => Some((*node, Leave::UpTo(*last))),
+            Self::Space(_) => None,
+        }
     }
 
     /// What an entry says; none if it is not a control entry of one held item that can be read

@@ -37,6 +37,8 @@ pub enum Domain {
     TokenSeal,
     /// Secret of a public topic from its name.
     PublicTopic,
+    /// Id of a granted topic from owner, secret and name.
+    GrantedTopic,
 }
 
 impl Domain {
@@ -59,6 +61,7 @@ impl Domain {
             Self::Gossip => "osier gossip v1",
             Self::TokenSeal => "osier 2026 token seal v1",
             Self::PublicTopic => "osier 2026 public topic v1",
+            Self::GrantedTopic => "osier 2026 granted topic v1",
         }
     }
 

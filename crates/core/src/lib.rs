@@ -16,6 +16,7 @@
 //! | `coverage` | what a provider's history reaches back to |
 //! | `rate` | how often something may happen |
 //! | `ticket` | what joins a node to a topic |
+//! | `writing` | who may write in a topic, and what of a revoked node's chain still counts |
 //! | `time` | instants, durations, wall-clock stamps; no `now()` |
 //! | `limit` | every bound of the vocabulary with unit, reason and consequence |
 
@@ -35,6 +36,7 @@ mod set;
 pub mod testing;
 mod ticket;
 mod time;
+mod writing;
 
 pub use authentic::{Authenticity, authenticate};
 pub use codec::{Malformed, decode_canonical, encode_canonical};
@@ -55,3 +57,4 @@ pub use rate::{Bucket, Rate};
 pub use set::{OrderKey, SetSum};
 pub use ticket::{Ticket, TicketInvalid, TopicKeys, TopicSecret};
 pub use time::{Duration, Instant, Timestamp};
+pub use writing::{Cut, Leave, Writing};

@@ -1,4 +1,6 @@
-//! Tickets: one pasteable string that joins a node to a topic (`ENT-20` to `ENT-23`).
+//! Tickets: one pasteable string that joins a node to a topic (`ENT-20` to `ENT-23`, `ENT-40`).
+
+mod form;
 
 use std::{fmt, str::FromStr};
 
@@ -11,11 +13,11 @@ use crate::{
     domain::{Domain, keyed_hash},
     id::{NodeId, RequestId, TopicId},
     limit,
+    writing::Writing,
 };
 
 /// Starts every ticket's text.
 const PREFIX: &str = "osier1";
-const VERSION: u8 = 1;
 
 /// A topic's shared secret: who holds it can read. Zeroized when dropped; never printed.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,10 +61,20 @@ pub struct TopicKeys {
 }
 
 impl TopicKeys {
-    /// Derives the keys of the topic with this owner, secret and name.
+    /// Derives the keys of the open topic with this owner, secret and name.
     pub fn derive(owner: NodeId, secret: &TopicSecret, name: &str) -> Self {
+        Self::of(Writing::Open, owner, secret, name)
+    }
+
+    /// Derives the keys of the topic with this owner, secret and name in which these may write: a
+    /// granted topic is another than the open one (`ENT-40`).
+    pub fn of(writing: Writing, owner: NodeId, secret: &TopicSecret, name: &str) -> Self {
         let secret_hash = blake3::hash(secret.as_bytes());
-        let id = Domain::Topic.hash(&[owner.as_bytes(), secret_hash.as_bytes(), name.as_bytes()]);
+        let domain = match writing {
+            Writing::Open => Domain::Topic,
+            Writing::Granted => Domain::GrantedTopic,
+        };
+        let id = domain.hash(&[owner.as_bytes(), secret_hash.as_bytes(), name.as_bytes()]);
         let topic = TopicId::from_bytes(id);
         let gossip = Domain::GossipTopic.hash(&[secret.as_bytes(), topic.as_bytes()]);
         let proof = Domain::SessionProof.hash(&[secret.as_bytes(), topic.as_bytes()]);
@@ -110,13 +122,13 @@ impl fmt::Debug for TopicKeys {
 }
 
 /// Everything that a node needs to join a topic. Whoever holds it can read.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ticket {
-    version: u8,
     owner: NodeId,
     secret: TopicSecret,
     name: String,
     bootstrap: Vec<Bootstrap>,
+    writing: Writing,
 }
 
 /// A node to dial first, and where.
@@ -143,17 +155,31 @@ pub enum TicketInvalid {
 }
 
 impl Ticket {
-    /// A ticket for the topic with this owner, secret and name, without addresses.
+    /// A ticket for the open topic with this owner, secret and name, without addresses.
     ///
     /// # Errors
     /// If the name is empty or longer than 128 bytes.
     pub fn new(owner: NodeId, secret: TopicSecret, name: &str) -> Result<Self, TicketInvalid> {
+        Self::of(Writing::Open, owner, secret, name)
+    }
+
+    /// A ticket for the topic with this owner, secret and name in which these may write, without
+    /// addresses.
+    ///
+    /// # Errors
+    /// If the name is empty or longer than 128 bytes, or a granted topic has no owner.
+    pub fn of(
+        writing: Writing,
+        owner: NodeId,
+        secret: TopicSecret,
+        name: &str,
+    ) -> Result<Self, TicketInvalid> {
         let ticket = Self {
-            version: VERSION,
             owner,
             secret,
             name: name.to_owned(),
             bootstrap: Vec::new(),
+            writing,
         };
         ticket.check()?;
         Ok(ticket)
@@ -196,14 +222,19 @@ impl Ticket {
         &self.name
     }
 
+    /// Who may write in the topic.
+    pub fn writing(&self) -> Writing {
+        self.writing
+    }
+
     /// Nodes to dial first, with their addresses in text form.
     pub fn bootstrap(&self) -> impl Iterator<Item = (NodeId, &str)> {
         self.bootstrap.iter().map(|b| (b.node, b.address.as_str()))
     }
 
-    /// What follows from owner, secret and name.
+    /// What follows from owner, secret, name and who may write.
     pub fn keys(&self) -> TopicKeys {
-        TopicKeys::derive(self.owner, &self.secret, &self.name)
+        TopicKeys::of(self.writing, self.owner, &self.secret, &self.name)
     }
 
     /// The topic's id; whoever holds the ticket can compute it.
@@ -216,10 +247,8 @@ impl Ticket {
             what: "ticket",
             rule,
         };
-        if self.version != VERSION {
-            return Err(rule(
-                "ENT-22: ticket version is 1; a newer osier may have made it",
-            ));
+        if self.writing == Writing::Granted && self.owner == NodeId::NOBODY {
+            return Err(rule("ENT-40: a granted topic has an owner"));
         }
         if self.name.is_empty() || self.name.len() > limit::TOPIC_NAME_BYTES_MAX {
             return Err(rule("ENT-22: name of 1 to 128 bytes"));
@@ -269,6 +298,7 @@ impl FromStr for Ticket {
         if blake3::hash(content).as_bytes()[..4] != check[..] {
             return Err(TicketInvalid::Damaged);
         }
+        form::check_version(content)?;
         let ticket: Self = decode_canonical("ticket", content, limit::TICKET_BYTES_MAX)?;
         ticket.check()?;
         Ok(ticket)

@@ -1,7 +1,7 @@
 //! Tickets (`ENT-20` to `ENT-23`): what is made is read again; what is bent is refused.
 
 use osier_core::{
-    NodeId, NodeSecret, RequestId, Ticket, TicketInvalid, TopicKeys, TopicSecret, limit,
+    NodeId, NodeSecret, RequestId, Ticket, TicketInvalid, TopicKeys, TopicSecret, Writing, limit,
     testing::secret,
 };
 use proptest::prelude::*;
@@ -11,10 +11,13 @@ prop_compose! {
         owner in any::<[u8; 32]>(),
         secret in any::<[u8; 32]>(),
         name in "[ -~]{1,60}|\\PC{1,30}",
+        granted in any::<bool>(),
         addresses in prop::collection::vec(("\\PC{0,40}", any::<[u8; 32]>()), 0..12),
     ) -> Ticket {
         let secret = TopicSecret::from_bytes(secret);
-        let ticket = Ticket::new(NodeId::from_bytes(owner), secret, &name).expect("a short name");
+        let writing = if granted { Writing::Granted } else { Writing::Open };
+        let ticket = Ticket::of(writing, NodeId::from_bytes(owner), secret, &name)
+            .expect("a short name");
         addresses.into_iter().fold(ticket, |ticket, (address, node)| {
             ticket.with_address(NodeId::from_bytes(node), &address)
         })
@@ -63,7 +66,7 @@ fn a_cut_and_foreign_text_are_told_apart() {
     assert_eq!("hello".parse::<Ticket>(), Err(TicketInvalid::Prefix));
 }
 
-/// ENT-20: the id binds owner, secret and name.
+/// ENT-20, ENT-40: the id binds owner, secret, name and who may write.
 #[test]
 fn another_owner_secret_or_name_is_another_topic() {
     let node = |n| secret(n).node_id();
@@ -73,6 +76,7 @@ fn another_owner_secret_or_name_is_another_topic() {
         TopicKeys::derive(node(2), &key(1), "a"),
         TopicKeys::derive(node(1), &key(2), "a"),
         TopicKeys::derive(node(1), &key(1), "b"),
+        TopicKeys::of(Writing::Granted, node(1), &key(1), "a"),
     ] {
         assert_ne!(other.topic(), keys.topic());
         assert_ne!(other.gossip_topic(), keys.gossip_topic(), "ENT-23");

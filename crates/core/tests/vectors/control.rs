@@ -1,12 +1,14 @@
 //! What an owner says of a topic: `control.json`.
 
-use osier_core::{Control, Manifest, NodeId, NodeSecret, Role, Ticket, TopicSecret};
+use osier_core::{
+    Control, EntryHash, Manifest, NodeId, NodeSecret, Role, Seq, Ticket, TopicSecret, Writing,
+};
 use serde_json::{Value, json};
 
 use crate::support::{Fields, File, sized, unannotated};
 
 const ABOUT: &[&str] = &[
-    "The item of a control entry (specs/01-entry.md, ENT-30 to ENT-34). hex: its bytes, one line a",
+    "The item of a control entry (specs/01-entry.md, ENT-30 to ENT-36). hex: its bytes, one line a",
     "field. yay: what it says; it is written again the same. nay: why it says nothing.",
 ];
 
@@ -34,7 +36,13 @@ fn shown(control: &Control) -> Value {
         Control::Grant { node, rank, role } => json!({
             "grant": node.to_string(), "rank": rank, "role": role.as_str(),
         }),
-        Control::Revoke { node } => json!({ "revoke": node.to_string() }),
+        Control::Revoke { node, last: None } => json!({ "revoke": node.to_string() }),
+        Control::Revoke {
+            node,
+            last: Some((seq, head)),
+        } => json!({
+            "revoke": node.to_string(), "after_seq": seq.get(), "head": head.to_string(),
+        }),
         Control::Space(manifest) => json!({
             "version": manifest.version(),
             "topics": manifest
@@ -74,6 +82,43 @@ fn space() -> Fields {
         .field("name", sized(b"lobby"))
 }
 
+fn revoke_after() -> Fields {
+    Fields::default()
+        .field("revoke after", [3])
+        .field("node", node(2).as_bytes())
+        .field("after_seq", [9])
+        .field("head", [8; 32])
+}
+
+fn space_of_any() -> Fields {
+    space().with("space", [4]).field("writing", [1])
+}
+
+/// As the code writes the words above.
+fn check_forms() {
+    let open = Ticket::new(node(1), TopicSecret::from_bytes([3; 32]), "lobby");
+    let granted = Ticket::of(
+        Writing::Granted,
+        node(1),
+        TopicSecret::from_bytes([3; 32]),
+        "lobby",
+    );
+    let list = |ticket: Ticket| Control::Space(Manifest::new(7, &[ticket]).expect("one topic"));
+    let revoked = |last| Control::Revoke {
+        node: node(2),
+        last,
+    };
+    let last = Seq::new(9).map(|seq| (seq, EntryHash::from_bytes([8; 32])));
+    for (control, fields) in [
+        (list(open.expect("a short name")), space()),
+        (list(granted.expect("a short name")), space_of_any()),
+        (revoked(None), revoke()),
+        (revoked(last), revoke_after()),
+    ] {
+        assert_eq!(control.to_bytes(), fields.bytes());
+    }
+}
+
 fn vector(name: &str, fields: &Fields) -> Value {
     json!({ "name": name, "hex": fields.annotated() })
 }
@@ -83,13 +128,7 @@ fn controls() -> Vec<Value> {
         .field("owner", node(1).as_bytes())
         .field("secret", [3; 32])
         .field("name", sized(b"lobby"));
-    let made = Ticket::new(node(1), TopicSecret::from_bytes([3; 32]), "lobby");
-    let manifest = Manifest::new(7, &[made.expect("a short name")]).expect("one topic");
-    assert_eq!(
-        Control::Space(manifest).to_bytes(),
-        space().bytes(),
-        "as the code writes it"
-    );
+    check_forms();
     let granted = Control::Grant {
         node: node(2),
         rank: 300,
@@ -99,7 +138,25 @@ fn controls() -> Vec<Value> {
     vec![
         vector("a grant", &grant()),
         vector("a revocation", &revoke()),
+        vector("a revocation after an entry", &revoke_after()),
+        vector(
+            "a revocation after no entry",
+            &revoke_after().with("after_seq", [0]),
+        ),
+        vector(
+            "a revocation cut before its head",
+            &revoke_after().before("head"),
+        ),
         vector("a space", &space()),
+        vector("a space with a granted topic", &space_of_any()),
+        vector(
+            "a space of open topics in the form for granted ones",
+            &space_of_any().with("writing", [0]),
+        ),
+        vector(
+            "a granted topic that nobody owns",
+            &space_of_any().with("owner", NodeId::NOBODY.as_bytes()),
+        ),
         vector(
             "a space without topics",
             &Fields::default()
@@ -121,7 +178,7 @@ fn controls() -> Vec<Value> {
             &grant().with("rank", [0x80, 0x80, 0x04]),
         ),
         vector("a role that there is not", &grant().with("role", [3])),
-        vector("a word of a later version", &revoke().with("revoke", [3])),
+        vector("a word of a later version", &revoke().with("revoke", [5])),
         vector("a byte too many", &revoke().field("more", [0])),
         vector(
             "cut before the node",

@@ -29,7 +29,7 @@ impl Payload for Note {
     const WHAT: &'static str = "note";
 }
 
-const DOMAINS: [Domain; 16] = [
+const DOMAINS: [Domain; 17] = [
     Domain::EntryHash,
     Domain::EntrySignature,
     Domain::Item,
@@ -46,6 +46,7 @@ const DOMAINS: [Domain; 16] = [
     Domain::Gossip,
     Domain::TokenSeal,
     Domain::PublicTopic,
+    Domain::GrantedTopic,
 ];
 
 /// ENV-1 to ENV-4: contexts, canonical form, and what verifying refuses.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::support::{Fields, File, hex, sized, unannotated};
 
 const ABOUT: &[&str] = &[
-    "Tickets (specs/01-entry.md, ENT-20 to ENT-23). text: as pasted; hex: its bytes, one line a",
+    "Tickets (specs/01-entry.md, ENT-20 to ENT-23, ENT-40). text: as pasted; hex: its bytes, one line a",
     "field, without the check sum. yay: what it says and what follows from it; it is written again",
     "the same but for case and space around it. nay: why it is refused.",
     "proof: of holding the secret of the first ticket, for a connection and a request.",
@@ -53,6 +53,7 @@ fn judge(vector: &mut Value) {
                     .map(|(node, address)| json!([node.to_string(), address]))
                     .collect::<Value>(),
                 "topic": ticket.topic().to_string(),
+                "writing": ticket.writing().as_str(),
                 "gossip_topic": hex(ticket.keys().gossip_topic()),
             });
         }
@@ -82,6 +83,10 @@ fn fields() -> Fields {
         .field("address", sized(b"127.0.0.1:4000"))
 }
 
+fn granted() -> Fields {
+    fields().with("version", [2]).field("writing", [1])
+}
+
 fn text(bytes: &[u8]) -> String {
     let check = blake3::hash(bytes);
     let all = [bytes, &check.as_bytes()[..4]].concat();
@@ -109,7 +114,19 @@ fn tickets() -> Vec<Value> {
             format!(" osier1{}\n", good[6..].to_uppercase()),
         ),
         only("public", public.to_string()),
-        vector("version 2", &fields().with("version", [2])),
+        vector("granted", &granted()),
+        vector(
+            "granted in so many words, and open",
+            &granted().with("writing", [0]),
+        ),
+        vector("granted by something else", &granted().with("writing", [2])),
+        vector(
+            "granted by nobody",
+            &granted().with("owner", NodeId::NOBODY.as_bytes()),
+        ),
+        vector("granted in version 1", &granted().with("version", [1])),
+        vector("version 2 without writing", &fields().with("version", [2])),
+        vector("version 3", &fields().with("version", [3])),
         vector("no name", &fields().with("name", [0])),
         vector(
             "a name of 128 bytes",
