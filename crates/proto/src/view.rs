@@ -138,6 +138,12 @@ pub trait View: Send {
         Ok(None)
     }
 
+    /// Entries of the topic's owner that a ring holds below its floor though they are no tips, for
+    /// those who join through it (`SES-9`); in the order of the owner's chain.
+    fn low_words(&self) -> Result<Vec<EntryHash>, ViewError> {
+        Ok(Vec::new())
+    }
+
     /// The entries in range order, for negentropy: items are made by [`range_item`].
     fn order(&self) -> &dyn Storage<Error = ViewError>;
 }

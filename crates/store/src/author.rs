@@ -180,6 +180,13 @@ impl Author {
         self.row.dropped_seq = self.row.dropped_seq.max(seq.get());
     }
 
+    /// Puts another row in its place, with the same number.
+    pub(crate) fn replace(&mut self, row: HeadRow) {
+        assert_eq!(row.number, self.row.number, "an author keeps its number");
+        self.row = row;
+        (self.changed, self.tips_changed) = (true, true);
+    }
+
     /// Notes a fork.
     pub(crate) fn forked(&mut self, fork: crate::row::Fork) {
         self.changed = true;

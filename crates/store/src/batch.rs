@@ -114,6 +114,13 @@ pub struct CommittedTopic {
     pub point: StorePoint,
     /// Number of holes after the batch.
     pub hole_count: u64,
+    /// Entries that had waited and were stored now, with their places, ascending (`ENT-43`).
+    pub released: Vec<(Lsn, EntryHash)>,
+    /// Entries that were held and that a revocation has cut off (`ENT-42`).
+    pub removed: Vec<EntryHash>,
+    /// The owner has spoken of an author in a topic in which entries that should have waited were
+    /// dropped: they must be looked for elsewhere.
+    pub missed: bool,
 }
 
 /// What became of one entry.
@@ -125,6 +132,8 @@ pub enum Fate {
     Duplicate,
     /// Below the floor of a ring and not the tip of its author: not stored (`STO-13`).
     BelowFloor,
+    /// Its author may not write it, as far as is known: it waits, or was dropped (`ENT-43`).
+    Withheld,
 }
 
 /// Proof that an author wrote two entries with one seq. Both are held.

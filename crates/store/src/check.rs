@@ -6,6 +6,7 @@
 mod author;
 mod hole;
 mod log;
+mod writer;
 
 use std::collections::BTreeMap;
 
@@ -142,6 +143,7 @@ impl Checking<'_> {
         self.check_holes()?;
         self.check_point();
         self.check_control()?;
+        self.check_writers()?;
         topic::record(&self.tables.topic, self.no)?;
         Ok(())
     }

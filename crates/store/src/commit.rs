@@ -14,10 +14,12 @@ use redb::ReadableTable;
 use crate::{
     author::Author,
     batch::{Batch, Committed, CommittedTopic, Fate, Forked},
-    causal, control,
+    causal,
+    control::{self, ControlRow},
     drop::drop_entries,
     error::Cause,
     frontier_tree::FrontierTree,
+    gate,
     hole::{self, Missing},
     key::{self, TopicNo},
     lookup::lsn_of,
@@ -27,30 +29,41 @@ use crate::{
     row::{Fork, Point},
     schema::Tables,
     store::Writing,
-    token, topic, write_rows,
+    token, topic, write_rows, writer,
 };
 
 /// Writes a batch in the transaction.
 pub(crate) fn run(writing: &mut Writing<'_>, batch: &Batch) -> Result<Committed, Cause> {
     let mut tables = Tables::open(writing.txn)?;
     let mut committed = Committed::default();
-    for (topic, entries) in &batch.topics {
+    // The owner's words first: what they say decides over the entries.
+    let mut words: BTreeMap<TopicId, Vec<&ControlRow>> = BTreeMap::new();
+    for (topic, row) in &batch.control {
         let no = topic::number_or_make(&mut tables, topic)?;
-        let done = store_topic(writing, &mut tables, *topic, no, entries)?;
-        committed.topics.insert(*topic, done);
+        control::put(&mut tables, no, row)?;
+        words.entry(*topic).or_default().push(row);
+    }
+    let named: BTreeSet<TopicId> = batch.topics.keys().chain(words.keys()).copied().collect();
+    for topic in named {
+        let no = topic::number_or_make(&mut tables, &topic)?;
+        let (entries, words) = (batch.entries(&topic), words.remove(&topic));
+        let words = words.unwrap_or_default();
+        let done = match writer::owner(&tables.topic, no)? {
+            Some(owner) => gate::store(writing, &mut tables, topic, no, owner, entries, &words)?,
+            None if entries.is_empty() => continue,
+            None => store_topic(writing, &mut tables, topic, no, entries)?,
+        };
+        committed.topics.insert(topic, done);
     }
     for ((topic, provider), row) in &batch.tokens {
         let no = topic::number_or_make(&mut tables, topic)?;
         token::put(&mut tables, no, provider, row)?;
     }
-    for (topic, row) in &batch.control {
-        let no = topic::number_or_make(&mut tables, topic)?;
-        control::put(&mut tables, no, row)?;
-    }
     Ok(committed)
 }
 
-fn store_topic(
+/// Stores entries, all of which count.
+pub(crate) fn store_topic(
     writing: &mut Writing<'_>,
     tables: &mut Tables<'_>,
     topic: TopicId,
@@ -93,6 +106,8 @@ pub(crate) struct Work<'b> {
     demoted: BTreeSet<(NodeId, Seq, EntryHash)>,
     /// Hashes of entries refused for being below the floor.
     below: BTreeSet<EntryHash>,
+    /// The owner's words, which a ring keeps below its floor, too; known only in a ring.
+    words: BTreeSet<EntryHash>,
 }
 
 impl<'b> Work<'b> {
@@ -101,10 +116,16 @@ impl<'b> Work<'b> {
         no: TopicNo,
         entries: &'b [Verified<Entry>],
     ) -> Result<Self, Cause> {
+        let point = point::read(&tables.point, no)?;
+        let words = match point.floor {
+            Some(_) => control::kept(&tables.control, no)?.into_iter().collect(),
+            None => BTreeSet::new(),
+        };
         Ok(Self {
             no,
             entries,
-            point: point::read(&tables.point, no)?,
+            point,
+            words,
             fates: vec![None; entries.len()],
             fresh: Vec::new(),
             refused: Vec::new(),
@@ -143,13 +164,28 @@ impl<'b> Work<'b> {
                     .insert(author, Author::load(&tables.head, self.no, &author)?);
             }
         }
-        self.number_authors()
+        self.number_authors(tables)
     }
 
-    /// New authors get numbers, in the order of their ids.
-    fn number_authors(&mut self) -> Result<(), Cause> {
-        let mut next = self.point.authors;
+    /// New authors get numbers, in the order of their ids: spare ones first.
+    fn number_authors(&mut self, tables: &Tables<'_>) -> Result<(), Cause> {
+        let (from, to) = key::spare_bounds(self.no);
+        let mut spare = Vec::new();
+        if self.authors.values().any(|author| author.new) {
+            for row in tables.spare.range::<&[u8; 8]>(&from..=&to)? {
+                spare.push(key::number_of_spare(row?.0.value()));
+            }
+        }
+        let given_out = u32::try_from(spare.len())
+            .ok()
+            .and_then(|spare| self.point.authors.checked_add(spare));
+        let mut next = given_out.ok_or(Cause::damaged("number of authors"))?;
+        let mut spare = spare.into_iter();
         for author in self.authors.values_mut().filter(|author| author.new) {
+            if let Some(number) = spare.next() {
+                author.row.number = number;
+                continue;
+            }
             author.row.number = key::AuthorNo(next);
             next = next
                 .checked_add(1)
@@ -158,10 +194,12 @@ impl<'b> Work<'b> {
         Ok(())
     }
 
+    /// Whether a ring keeps the entry only if it is a tip.
     fn is_below(&self, entry: &Entry) -> bool {
         self.point
             .floor
             .is_some_and(|floor| key::place(&entry.order_key()) < floor)
+            && !self.words.contains(&entry.hash())
     }
 
     fn refuse(&mut self, at: usize) {
@@ -267,7 +305,9 @@ impl<'b> Work<'b> {
                 };
                 author.remove_tip(self.no, &mut tables.tip, &hash, Some(seq))?;
                 match came {
-                    Some(at) if place < floor => drop(refused.insert(at)),
+                    Some(at) if place < floor && !self.words.contains(&hash) => {
+                        refused.insert(at);
+                    }
                     Some(_) => {}
                     None => drop(self.demoted.insert((*who, seq, hash))),
                 }
@@ -396,6 +436,11 @@ impl<'b> Work<'b> {
         topic: TopicId,
     ) -> Result<(), Cause> {
         write_rows::entries(self, tables)?;
+        for author in self.authors.values().filter(|author| author.new) {
+            tables
+                .spare
+                .remove(&key::spare(self.no, author.row.number))?;
+        }
         for (_, entry) in self.stored().collect::<Vec<_>>() {
             self.point.set.insert(&entry.hash());
         }
@@ -439,7 +484,11 @@ impl<'b> Work<'b> {
             return Ok(Vec::new());
         };
         let mut stale = Vec::new();
-        for (_, _, hash) in &self.demoted {
+        for (_, _, hash) in self
+            .demoted
+            .iter()
+            .filter(|(_, _, hash)| !self.words.contains(hash))
+        {
             if place_of(tables, self.no, hash)? < floor {
                 let lsn = lsn_of(&tables.by_hash, &tables.log, self.no, hash)?;
                 stale.push(lsn.ok_or(Cause::damaged("a tip that is not held"))?);
@@ -489,6 +538,9 @@ impl<'b> Work<'b> {
                 pruned: self.point.pruned,
             },
             hole_count: self.point.holes,
+            released: Vec::new(),
+            removed: Vec::new(),
+            missed: false,
         }
     }
 }

@@ -14,6 +14,10 @@ use crate::{
     topic::{check_size, number},
 };
 
+/// Words of the owner that a ring keeps as entries below its floor, for those who join through it.
+/// Only the owner can make it keep so many. Over it: the earliest go.
+pub const WORDS_KEPT_MAX: usize = 4096;
+
 /// One word of the owner, and the entry that said it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ControlRow {
@@ -55,14 +59,46 @@ pub(crate) fn put(tables: &mut Tables<'_>, no: TopicNo, row: &ControlRow) -> Res
     Ok(())
 }
 
+/// The entries of the owner's latest words: those that a ring keeps below its floor (`STO-12`).
+pub(crate) fn kept(
+    table: &impl ReadableTable<&'static [u8; 44], &'static [u8]>,
+    no: TopicNo,
+) -> Result<Vec<EntryHash>, Cause> {
+    let (from, to) = bounds(no);
+    let mut hashes = Vec::new();
+    let rows = table.range::<&[u8; 44]>(&from..=&to)?;
+    for row in rows.rev().take(WORDS_KEPT_MAX) {
+        let (key, _) = row?;
+        let mut cut = Cut::new("control key", &key.value()[12..]);
+        hashes.push(cut.hash()?);
+    }
+    hashes.reverse();
+    Ok(hashes)
+}
+
+/// Whether an entry carries a word of the owner.
+pub(crate) fn is_word(
+    table: &impl ReadableTable<&'static [u8; 44], &'static [u8]>,
+    no: TopicNo,
+    seq: Seq,
+    hash: &EntryHash,
+) -> Result<bool, Cause> {
+    Ok(table.get(&key::control(no, seq, hash))?.is_some())
+}
+
+fn bounds(no: TopicNo) -> ([u8; 44], [u8; 44]) {
+    let from = key::control(no, Seq::FIRST, &EntryHash::from_bytes([0; 32]));
+    let mut to = [0xff; 44];
+    to[..4].copy_from_slice(&key::topic(no));
+    (from, to)
+}
+
 /// All rows of a topic.
 pub(crate) fn rows(
     table: &impl ReadableTable<&'static [u8; 44], &'static [u8]>,
     no: TopicNo,
 ) -> Result<Vec<ControlRow>, Cause> {
-    let from = key::control(no, Seq::FIRST, &EntryHash::from_bytes([0; 32]));
-    let mut to = [0xff; 44];
-    to[..4].copy_from_slice(&key::topic(no));
+    let (from, to) = bounds(no);
     let mut rows = Vec::new();
     for row in table.range::<&[u8; 44]>(&from..=&to)? {
         let (key, value) = row?;

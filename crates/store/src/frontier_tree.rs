@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use osier_core::{NodeId, StateHash, frontier_branch, frontier_leaf, frontier_root};
+use osier_core::{AuthorTips, NodeId, StateHash, frontier_branch, frontier_leaf, frontier_root};
 use redb::{ReadableTable, Table};
 
 use crate::{
@@ -28,6 +28,17 @@ pub(crate) struct Leaf {
     pub(crate) hash: [u8; 32],
     /// Whether the author has no row in `head` yet.
     pub(crate) new: bool,
+}
+
+impl Leaf {
+    /// The leaf of an author who is new to the tree.
+    pub(crate) fn of(author: &AuthorTips) -> Self {
+        Self {
+            author: author.author,
+            hash: frontier_leaf(&author.author, &author.tips),
+            new: true,
+        }
+    }
 }
 
 /// The root of a subtree.

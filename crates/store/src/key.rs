@@ -111,6 +111,44 @@ pub(crate) fn awaited(no: TopicNo, hash: &EntryHash, author: &NodeId) -> [u8; 68
     joined!(68, topic(no), hash.as_bytes(), author.as_bytes())
 }
 
+/// An entry that waits, by author.
+pub(crate) fn waiting(no: TopicNo, author: &NodeId, seq: u64, hash: &EntryHash) -> [u8; 76] {
+    joined!(
+        76,
+        topic(no),
+        author.as_bytes(),
+        seq.to_be_bytes(),
+        hash.as_bytes()
+    )
+}
+
+/// All keys of an author in `waiting`.
+pub(crate) fn waiting_bounds(no: TopicNo, author: &NodeId) -> ([u8; 76], [u8; 76]) {
+    (
+        waiting(no, author, 0, &EntryHash::MIN),
+        waiting(no, author, u64::MAX, &EntryHash::MAX),
+    )
+}
+
+/// A number that no author has any more.
+pub(crate) fn spare(no: TopicNo, author: AuthorNo) -> [u8; 8] {
+    joined!(8, topic(no), author.0.to_be_bytes())
+}
+
+/// All keys of a topic in `spare`.
+pub(crate) fn spare_bounds(no: TopicNo) -> ([u8; 8], [u8; 8]) {
+    (spare(no, AuthorNo(0)), spare(no, AuthorNo(u32::MAX)))
+}
+
+pub(crate) fn number_of_spare(key: &[u8; 8]) -> AuthorNo {
+    AuthorNo(u32::from_be_bytes(part(key, 4)))
+}
+
+/// All keys of a topic in `frontier`.
+pub(crate) fn frontier_bounds(no: TopicNo) -> ([u8; 37], [u8; 37]) {
+    (frontier(no, 0, &[0; 32]), frontier(no, 0xff, &[0xff; 32]))
+}
+
 /// A branch of the frontier tree: its depth in nibbles, and the nibbles before it, zero-filled.
 pub(crate) fn frontier(no: TopicNo, depth: u8, prefix: &[u8; 32]) -> [u8; 37] {
     joined!(37, topic(no), [depth], prefix)

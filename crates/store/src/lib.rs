@@ -18,6 +18,7 @@
 //! | `store` | the handle: transactions, snapshots, the order indexes in memory |
 //! | `schema`, `key`, `row`, `log` | tables, keys, values |
 //! | `batch`, `commit`, `write_rows` | the write path |
+//! | `gate`, `writer`, `waiting`, `cut_off` | who may write in a granted topic |
 //! | `causal` | what is named comes first in the log |
 //! | `author`, `hole`, `frontier_tree`, `order_index` | what a batch changes besides the log |
 //! | `snapshot`, `order_view`, `lookup` | the read path |
@@ -39,9 +40,11 @@ mod causal;
 mod check;
 mod commit;
 mod control;
+mod cut_off;
 mod drop;
 mod error;
 mod frontier_tree;
+mod gate;
 mod hole;
 mod item;
 mod key;
@@ -66,12 +69,14 @@ pub mod testing;
 mod token;
 mod topic;
 mod trust;
+mod waiting;
 mod write_rows;
+mod writer;
 
 pub use backup::BackupReport;
 pub use batch::{Batch, Committed, CommittedTopic, Fate, Forked};
 pub use check::{CheckReport, FINDINGS_MAX, Finding};
-pub use control::ControlRow;
+pub use control::{ControlRow, WORDS_KEPT_MAX};
 pub use error::{StoreError, StoreFault};
 pub use item::{ItemPlace, ItemReader, ItemSource, LogEnd, LogItems};
 pub use key::TopicNo;
@@ -87,6 +92,9 @@ pub use snapshot::Snapshot;
 pub use store::Store;
 pub use topic::{TOPIC_RECORD_BYTES_MAX, TopicRecord};
 pub use trust::TrustRow;
+pub use waiting::{
+    WAITING_BYTES_MAX, WAITING_BYTES_PER_AUTHOR_MAX, WAITING_MAX, WAITING_PER_AUTHOR_MAX,
+};
 
 #[cfg(test)]
 mod tests;

@@ -159,6 +159,7 @@ impl StoreOptions {
             store_id(&meta)
         };
         let id = guarded(read)?;
+        guarded(|| make_missing(&db))?;
         Ok(Store::from_parts(db, path, id, self.projections))
     }
 }
@@ -219,6 +220,18 @@ pub(crate) fn init(db: &Database, fresh: StoreId) -> Result<(), Cause> {
             .insert(FORMAT, migrate::VERSION.to_be_bytes().as_slice())?;
         tables.meta.insert(STORE_ID, fresh.as_bytes().as_slice())?;
     }
+    Ok(txn.commit()?)
+}
+
+/// A file from before a table was added lacks it: it is as if it were empty.
+fn make_missing(db: &Database) -> Result<(), Cause> {
+    match schema::ReadTables::open(&db.begin_read()?) {
+        Err(redb::TableError::TableDoesNotExist(_)) => {}
+        opened => return opened.map(drop).map_err(Cause::from),
+    }
+    let mut txn = db.begin_write()?;
+    txn.set_quick_repair(true);
+    drop(Tables::open(&txn)?);
     Ok(txn.commit()?)
 }
 

@@ -10,7 +10,7 @@
 //! A floor is the start of a millisecond. Entries of one millisecond stand in the order of their
 //! hashes, so a floor between them would keep an arbitrary piece of each chain.
 
-use std::collections::{BTreeMap, btree_map::Entry};
+use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
 
 use osier_core::{EntryHash, OrderKey, Timestamp, TopicId};
 use osier_proto::{Lsn, Summary};
@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     author::Author,
     commit::write_frontier,
+    control,
     drop::drop_entries,
     error::{Cause, StoreError},
     key::{self, TopicNo},
@@ -270,6 +271,7 @@ fn sweep(
     wanted: &OrderKey,
     authors: &mut BTreeMap<osier_core::NodeId, Author>,
 ) -> Result<Sweep, Cause> {
+    let words: BTreeSet<EntryHash> = control::kept(&tables.control, no)?.into_iter().collect();
     let from = floor.map_or(order_index::lowest(no), |floor| key::order(no, &floor));
     let to = key::order(no, wanted);
     let mut places = Vec::new();
@@ -293,6 +295,9 @@ fn sweep(
             row.insert(Author::load(&tables.head, no, &who)?);
         }
         let author = authors.get_mut(&who).expect("just loaded");
+        if words.contains(&hash) {
+            continue;
+        }
         if author.earlier_tips().contains(&(header.seq(), hash)) {
             author.remove_tip(no, &mut tables.tip, &hash, Some(header.seq()))?;
         }

@@ -5,6 +5,12 @@ use redb::{ReadTransaction, Table, TableDefinition, TableError, WriteTransaction
 /// Bytes of a `point` row.
 pub(crate) const POINT_BYTES: usize = 157;
 
+/// Bytes of a `writer` row.
+pub(crate) const WRITER_BYTES: usize = 121;
+
+/// Bytes of a `waiting_share` row.
+pub(crate) const SHARE_BYTES: usize = 13;
+
 type Fixed<const N: usize> = &'static [u8; N];
 type Bytes = &'static [u8];
 
@@ -93,6 +99,14 @@ tables! {
     trust: Fixed<36> => Fixed<5>;
     /// Topic, seq and hash of a control entry of the owner to what it says.
     control: Fixed<44> => Bytes;
+    /// Topic and node to what the owner's last word leaves of its writing; granted topics only.
+    writer: Fixed<36> => Fixed<WRITER_BYTES>;
+    /// Topic, author, seq and hash of an entry that does not count, or not yet, to the entry.
+    waiting: Fixed<76> => Bytes;
+    /// Topic and author to how much of it waits; under the name of nobody, how much in all.
+    waiting_share: Fixed<36> => Fixed<SHARE_BYTES>;
+    /// Topic and author number: given out before, and free.
+    spare: Fixed<8> => ();
 }
 
 fn copy_table<K: redb::Key + 'static, V: redb::Value + 'static>(

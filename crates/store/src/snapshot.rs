@@ -1,12 +1,13 @@
 //! One topic, frozen: what a session reads.
 
 use bytes::Bytes;
-use osier_core::{EntryHash, Head, NodeId, Seq, TopicId, WireEntry};
+use osier_core::{EntryHash, Head, NodeId, OrderKey, Seq, TopicId, WireEntry};
 use osier_proto::{LogPage, Lsn, StorePoint, Summary, View, ViewError};
 use osier_reconcile::Storage;
 use redb::ReadTransaction;
 
 use crate::{
+    control,
     error::Cause,
     key::{self, AuthorNo, TopicNo},
     log,
@@ -111,6 +112,29 @@ impl Snapshot {
         }
         page.done = true;
         Ok(page)
+    }
+
+    fn words_below_floor(&self) -> Result<Vec<EntryHash>, Cause> {
+        let (Some(no), Some(floor)) = (self.no, self.point.floor) else {
+            return Ok(Vec::new());
+        };
+        let mut low = Vec::new();
+        for hash in control::kept(&self.tables.control, no)? {
+            let Some(lsn) = self.lsn(&hash)? else {
+                continue;
+            };
+            let row = self.tables.log.get(&key::log(no, lsn))?;
+            let row = row.ok_or(Cause::damaged("a log row that an index names"))?;
+            let (header, hash) = log::decode_head(row.value())?;
+            let place = key::place(&OrderKey {
+                time: header.time(),
+                hash,
+            });
+            if place < floor {
+                low.push(hash);
+            }
+        }
+        Ok(low)
     }
 
     fn heads_after(&self, after: Option<NodeId>, heads_min: usize) -> Result<Vec<Head>, Cause> {
@@ -351,6 +375,11 @@ impl View for Snapshot {
     fn place(&self, hash: &EntryHash) -> Result<Option<Lsn>, ViewError> {
         self.lsn(hash)
             .map_err(|cause| cause.view("looking an entry up"))
+    }
+
+    fn low_words(&self) -> Result<Vec<EntryHash>, ViewError> {
+        self.words_below_floor()
+            .map_err(|cause| cause.view("reading the owner's words"))
     }
 
     fn order(&self) -> &dyn Storage<Error = ViewError> {

@@ -2,6 +2,7 @@
 
 mod crash;
 mod file;
+mod granted;
 mod history;
 mod model;
 mod property;

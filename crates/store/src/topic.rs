@@ -33,7 +33,8 @@ const VERSION: u8 = 1;
 /// What the node was told of a topic it takes part in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TopicRecord {
-    /// The ticket, encoded; holds the topic's secret.
+    /// The ticket in its text form; holds the topic's secret. It says whether the topic is granted,
+    /// and whose words count there (`ENT-40`).
     pub ticket: Vec<u8>,
     /// In which capacity this node takes part.
     pub role: Role,
@@ -238,5 +239,9 @@ fn remove_rows(tables: &mut Tables<'_>, no: TopicNo) -> Result<(), Cause> {
     clear(&mut tables.token, no)?;
     clear(&mut tables.trust, no)?;
     clear(&mut tables.control, no)?;
+    clear(&mut tables.writer, no)?;
+    clear(&mut tables.waiting, no)?;
+    clear(&mut tables.waiting_share, no)?;
+    clear(&mut tables.spare, no)?;
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use osier_core::{EntryHash, Head, Instant, NodeId, Seq, SetSum, SignedEntry};
+use osier_core::{Entry, EntryHash, Head, Instant, NodeId, Seq, SetSum, SignedEntry, Verified};
 use osier_reconcile::{FrameLimit, Initiator, Opening, Split};
 
 use super::{
@@ -128,7 +128,7 @@ impl ProviderSession {
         total == self.ours.set
     }
 
-    /// In a window, tips below the floor are out of the ranges' sight: they are sent when the
+    /// In a window, tips and the owner's words below the floor are out of the ranges' sight: they are sent when the
     /// client shows no tip as late.
     fn plan_low_tips(&mut self, ours: &[Head], theirs: &[Head]) -> Result<(), Fault> {
         let Some(window) = self.window else {
@@ -137,21 +137,34 @@ impl ProviderSession {
         // Sorted, so the last of an author is its latest.
         let shown: BTreeMap<NodeId, Seq> = theirs.iter().map(|tip| (tip.author, tip.seq)).collect();
         let is_unseen = |head: &&Head| shown.get(&head.author).is_none_or(|seq| *seq < head.seq);
-        let mut low = Vec::new();
-        for head in ours.iter().filter(is_unseen) {
-            let stored = self.view.entry(&head.hash)?.map(SignedEntry::parse);
-            let Some(Ok(entry)) = stored else {
-                return Err(damaged(&head.hash).into());
-            };
-            let entry = entry.trust_stored();
+        let unseen: Vec<Head> = ours.iter().filter(is_unseen).copied().collect();
+        let mut low = BTreeSet::new();
+        for head in &unseen {
+            let entry = self.stored(&head.hash)?;
             if !window::contains(Some(&window.floor), &entry.order_key()) {
-                low.push(head.hash);
+                low.insert(head.hash);
+            }
+        }
+        // So are the owner's words, to one that does not show the latest of the owner's entries.
+        for word in self.view.low_words()? {
+            let entry = self.stored(&word)?;
+            let is_unseen = unseen.iter().any(|head| head.author == entry.signer());
+            if is_unseen && !window::contains(Some(&window.floor), &entry.order_key()) {
+                low.insert(word);
             }
         }
         let mut shipment = Shipment::default();
-        shipment.plan(low, &*self.view)?;
+        shipment.plan(low.into_iter().collect(), &*self.view)?;
         self.flow = Flow::Hashes(shipment);
         Ok(())
+    }
+
+    fn stored(&self, hash: &EntryHash) -> Result<Verified<Entry>, ViewError> {
+        let stored = self.view.entry(hash)?.map(SignedEntry::parse);
+        match stored {
+            Some(Ok(entry)) => Ok(entry.trust_stored()),
+            _ => Err(damaged(hash)),
+        }
     }
 
     fn begin_ranges(&mut self, now: Instant) -> Result<(), ViewError> {

@@ -124,12 +124,7 @@ impl Checking<'_> {
     }
 
     fn check_frontier(&mut self, authors: &[AuthorTips]) -> Result<(), Cause> {
-        let leaf = |a: &AuthorTips| Leaf {
-            author: a.author,
-            hash: osier_core::frontier_leaf(&a.author, &a.tips),
-            new: true,
-        };
-        let leaves: Vec<Leaf> = authors.iter().map(leaf).collect();
+        let leaves: Vec<Leaf> = authors.iter().map(Leaf::of).collect();
         let right = rows_of(self.no, &leaves);
         let stored = count(&self.tables.frontier, self.no)?;
         self.expect("rows of frontier", &stored, &(right.len() as u64));

@@ -7,7 +7,7 @@ use osier_proto::{Lsn, View};
 use redb::ReadableTable;
 
 use super::{Checking, DERIVED, LOST};
-use crate::{author::Author, error::Cause, hole, key, log, lookup::lsn_of};
+use crate::{author::Author, control, error::Cause, hole, key, log, lookup::lsn_of};
 
 /// Entries judged together: in each such stretch one signature an author is verified, and the hash
 /// links of the rest.
@@ -95,10 +95,11 @@ impl Checking<'_> {
         let place = key::place(&entry.order_key());
         if self.point.floor.is_some_and(|floor| place < floor)
             && !author.has_tip(no, &tables.tip, header.seq(), &hash)?
+            && !control::is_word(&tables.control, no, header.seq(), &hash)?
         {
             self.find(
                 DERIVED,
-                format!("{hash:?} is held below the floor and is no tip"),
+                format!("{hash:?} is held below the floor and is no tip and no word"),
             );
         }
         self.note_missing(lsn, entry)

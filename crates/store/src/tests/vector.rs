@@ -4,7 +4,7 @@ use std::{fs, path::PathBuf};
 
 use data_encoding::HEXLOWER;
 use osier_core::{
-    EntryHash, NodeId, OrderKey, Role, Seq, SetSum, StateHash, Timestamp,
+    Cut, EntryHash, NodeId, OrderKey, Role, Seq, SetSum, StateHash, Timestamp,
     testing::{Chain, secret},
 };
 use osier_proto::Lsn;
@@ -16,6 +16,8 @@ use crate::{
     frontier_tree::{Leaf, rows_of},
     key::{self, AuthorNo, TopicNo},
     log, row, trust,
+    waiting::Share,
+    writer::Writer,
 };
 
 const NO: TopicNo = TopicNo(7);
@@ -51,12 +53,14 @@ fn keys() -> Value {
         "chain": hex(&key::chain(NO, AUTHOR, 5, LSN)),
         "order": hex(&key::order(NO, &place(1_700_000_000_000))),
         "order, time past the end": hex(&key::order(NO, &place(u64::MAX))),
-        "head, token, trust": hex(&key::node(NO, &node)),
+        "head, token, trust, writer, waiting_share": hex(&key::node(NO, &node)),
         "control": hex(&key::control(NO, seq(5), &hash(0xab))),
         "tip": hex(&key::tip(NO, AUTHOR, seq(5), &hash(0xab))),
         "hole": hex(&key::hole(NO, &hash(0xab))),
         "awaited": hex(&key::awaited(NO, &hash(0xab), &node)),
         "frontier": hex(&key::frontier(NO, 2, &[0x12; 32])),
+        "waiting": hex(&key::waiting(NO, &node, 5, &hash(0xab))),
+        "spare": hex(&key::spare(NO, AUTHOR)),
     })
 }
 
@@ -88,6 +92,22 @@ fn head(fork: bool) -> row::HeadRow {
         overflow: 0,
         fork,
         tips,
+    }
+}
+
+fn writer(cut: Option<Cut>) -> Writer {
+    Writer {
+        word: (3, hash(2)),
+        cut,
+        far: (6, hash(7)),
+    }
+}
+
+fn share() -> Share {
+    Share {
+        entries: 2,
+        bytes: 300,
+        missed: true,
     }
 }
 
@@ -135,6 +155,9 @@ fn rows() -> Value {
         "chunk": hex(&row::encode_chunk(&chunk)),
         "hole": hex(&hole.encode()),
         "trust": hex(&trust::encode(&TrustRow { node, rank: 2, role: Role::Peer })),
+        "writer, granted": hex(&writer(None).encode()),
+        "writer, revoked": hex(&writer(Some(Cut::from_parts(4, hash(5)))).encode()),
+        "waiting_share": hex(&share().encode()),
         "topic": hex(&osier_core::encode_canonical(&(1_u8, record))),
         "frontier": branches,
     })
@@ -176,6 +199,16 @@ fn rows_return_and_cut_rows_are_refused() {
         }
         assert!(row::HeadRow::decode(&[&bytes[..], &[0]].concat()).is_err());
     }
+    for cut in [None, Some(Cut::from_parts(4, hash(5)))] {
+        let mut bytes = writer(cut).encode();
+        assert_eq!(Writer::decode(&bytes).unwrap(), writer(cut));
+        bytes[0] = 2;
+        assert!(Writer::decode(&bytes).is_err());
+    }
+    let mut bytes = share().encode();
+    assert_eq!(Share::decode(&bytes).unwrap(), share());
+    bytes[12] = 2;
+    assert!(Share::decode(&bytes).is_err());
     let entry = Chain::new(1).next(b"body");
     let mut bytes = Vec::new();
     log::encode(&entry, &mut bytes);
