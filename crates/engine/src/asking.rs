@@ -1,6 +1,6 @@
 //! Sessions that this node opens: whom to ask, how they move, what each came to.
 
-use osier_core::{Duration, NodeId, RequestId, Role, SessionId, TopicId};
+use osier_core::{Duration, EntryHash, NodeId, RequestId, Role, SessionId, TopicId};
 use osier_policy::{Outcome, Phase, silent_at};
 use osier_proto::{ClientEnd, FailureReason, Mode};
 
@@ -133,13 +133,26 @@ impl Engine {
     }
 
     /// A batch of a session is on disk, or is not.
-    pub(crate) fn session_stored(&mut self, key: SessionKey, batch: u64, ok: bool, now: Now) {
+    pub(crate) fn session_stored(
+        &mut self,
+        key: SessionKey,
+        batch: u64,
+        stored: Result<Vec<EntryHash>, ()>,
+        now: Now,
+    ) {
         if let Some(asking) = self.sessions.asking.get_mut(&key) {
             assert!(asking.storing > 0, "every stored batch was handed out");
             asking.storing -= 1;
         }
         self.session_moved(key, now);
-        self.put(Output::SessionDurable { key, batch, ok });
+        let ok = stored.is_ok();
+        let withheld = stored.unwrap_or_default();
+        self.put(Output::SessionDurable {
+            key,
+            batch,
+            ok,
+            withheld,
+        });
     }
 
     /// An audit that finds a difference is a hint like any other, and a reason to be neighbours:
@@ -440,6 +453,7 @@ impl Engine {
             peer.outcome = Outcome::Unasked;
         } else if !stands {
             peer.outcome = outcome;
+            peer.drained_at = now.at;
         }
         let outcome = match peer.outcome {
             Outcome::Unasked if overtaken => "overtaken",

@@ -146,6 +146,12 @@ fn cut(cut: Cut) -> Meaning {
             },
             format!("{open} entries that others build on did not come"),
         ),
+        Cut::Withheld => (
+            CutReason::Missing { entries: 1 },
+            "it sent entries whose authors may not write here, as far as this node knows; one of \
+             the two does not know all grants and revocations yet"
+                .to_owned(),
+        ),
         Cut::Unauthentic => (
             CutReason::Fault,
             "it sent entries that their authors did not sign".to_owned(),

@@ -105,6 +105,13 @@ pub enum SyncEvent {
         /// The other.
         other: EntryHash,
     },
+    /// The owner of this granted topic has revoked a node, and entries of it that were shown before
+    /// are part of the history no more (`ENT-42`): who keeps something of them looks at the log
+    /// again. A later grant shows them again, at new places.
+    Withdrawn {
+        /// How many.
+        entries: u64,
+    },
     /// A provider can be reached.
     ProviderUp {
         /// Which.

@@ -150,7 +150,7 @@ impl Engine {
         &mut self,
         batch: BatchId,
         mut waiting: Waiting,
-        report: Option<TopicReport>,
+        mut report: Option<TopicReport>,
         now: Now,
     ) {
         let topic = waiting.topic;
@@ -158,12 +158,17 @@ impl Engine {
         let gap = report
             .as_ref()
             .is_some_and(|report| report.holes_opened > 0);
+        let missed = report.as_ref().is_some_and(|report| report.missed);
+        let withheld = report
+            .as_mut()
+            .map(|report| std::mem::take(&mut report.withheld))
+            .unwrap_or_default();
         if let Some(report) = report {
-            self.note_report(topic, report, live, &waiting, now);
+            self.note_report(topic, report, live, &waiting, &withheld, now);
         }
         self.heed(topic, std::mem::take(&mut waiting.control), now);
         match waiting.origin {
-            Origin::Own => self.own_stored(topic, batch, now),
+            Origin::Own => self.own_stored(topic, batch, &withheld, now),
             Origin::Gossip if gap => self.look_again_soon(topic, now),
             Origin::Gossip => {}
             Origin::Session { key, batch, token } => {
@@ -171,7 +176,7 @@ impl Engine {
                 {
                     topic.tokens.insert(provider, token);
                 }
-                self.session_stored(key, batch, true, now);
+                self.session_stored(key, batch, Ok(withheld), now);
             }
             Origin::Trust {
                 command,
@@ -182,6 +187,10 @@ impl Engine {
                 self.reconsider(topic, now);
             }
         }
+        if missed {
+            // What may be written now was dropped when it came: whoever has it must be asked.
+            self.behind(topic, BehindCause::Gap, 0, now);
+        }
     }
 
     /// Takes in what the store says it holds now, and tells watchers what is new.
@@ -191,6 +200,7 @@ impl Engine {
         report: TopicReport,
         live: bool,
         waiting: &Waiting,
+        withheld: &[EntryHash],
         now: Now,
     ) {
         let random = self.random_u64();
@@ -202,15 +212,31 @@ impl Engine {
         topic.held.summary = report.summary;
         topic.held.last = report.last;
         topic.held.holes = report.holes;
+        if !report.removed.is_empty() {
+            topic.own.forget_deps();
+        }
         topic.newest = topic.newest.max(waiting.newest);
         topic.recent = topic.recent.max(waiting.recent);
         for (author, hash, seq) in &waiting.authors {
+            if withheld.contains(hash) {
+                continue;
+            }
             if *author == me {
                 topic.own.saw_own(*seq, *hash);
             } else {
                 topic.own.saw(*author, *hash);
             }
         }
+        if !report.removed.is_empty() {
+            topic.trickle.reset(now.at, random);
+            self.schedule_watermark(id);
+            let entries = report.removed.len() as u64;
+            self.emit(id, SyncEvent::Withdrawn { entries });
+            self.audit_soon(id, now);
+        }
+        let Some(topic) = self.topics.get_mut(&id) else {
+            return;
+        };
         let (Some((from, _)), Some((upto, _))) = (report.appended.first(), report.appended.last())
         else {
             return;
@@ -243,7 +269,8 @@ impl Engine {
     ) {
         let me = self.me;
         let full = self.topics.get_mut(&id).is_some_and(|topic| {
-            let full = set_trust(&mut topic.trust, node, entry).is_err();
+            let change = |trust: &mut _| set_trust(trust, node, entry);
+            let full = topic.change_trust(now.at, change).is_err();
             if node != me {
                 topic.peer_mut(node, now.at);
             }
@@ -271,7 +298,9 @@ impl Engine {
                 self.write_own(waiting.topic, now);
             }
             Origin::Gossip => self.behind(waiting.topic, BehindCause::Gap, 0, now),
-            Origin::Session { key, batch, .. } => self.session_stored(*key, *batch, false, now),
+            Origin::Session { key, batch, .. } => {
+                self.session_stored(*key, *batch, Err(()), now);
+            }
             Origin::Trust { command, .. } => {
                 self.reply(*command, Err(CommandError::Disk(error.to_string())));
             }

@@ -214,6 +214,12 @@ pub struct TopicReport {
     pub last: Lsn,
     /// Number of holes after it.
     pub holes: u64,
+    /// Entries of the batch that do not count in this granted topic, or not yet (`ENT-43`).
+    pub withheld: Vec<EntryHash>,
+    /// Entries that were held and that a revocation has cut off.
+    pub removed: Vec<EntryHash>,
+    /// The owner has spoken of an author, and entries that might count now were dropped before.
+    pub missed: bool,
 }
 
 /// A batch that is not on disk. Nothing of it has been acknowledged.

@@ -64,5 +64,6 @@ pub use input::{
 // The driver and the application's library name these without depending on the policy.
 pub use osier_policy::{OwnerWords, Rank, Rule, RuleTextInvalid};
 pub use output::{
-    CommandError, Commit, GrantSession, OpenSession, Output, OwnerWord, PassedOn, Reply,
+    CommandError, Commit, GrantSession, NotGranted, NotGrantedBecause, OpenSession, Output,
+    OwnerWord, PassedOn, Reply,
 };

@@ -38,6 +38,8 @@ pub enum Output {
         batch: u64,
         /// Whether it is on disk.
         ok: bool,
+        /// Those of its entries that were not stored, since their authors may not write.
+        withheld: Vec<EntryHash>,
     },
     /// End a session.
     CancelSession {
@@ -192,12 +194,56 @@ pub enum PassedOn {
     TooMany,
 }
 
+/// Why a node may not write in a topic.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "node {node} may not write in topic {topic}: {why} its owner, {owner}; ask the owner to run \
+     `osier grant {topic} {node}`"
+)]
+pub struct NotGranted {
+    /// The topic.
+    pub topic: TopicId,
+    /// Its owner.
+    pub owner: NodeId,
+    /// This node.
+    pub node: NodeId,
+    /// How it stands with the owner.
+    pub why: NotGrantedBecause,
+}
+
+/// How a node that may not write stands with a topic's owner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotGrantedBecause {
+    /// No grant is known here. There may be one that has not come yet.
+    NeverGranted,
+    /// The owner's last word on the node is a revocation.
+    Revoked,
+    /// It came while the write was on its way: the entry is kept aside, and counts if the node is
+    /// granted again.
+    RevokedMeanwhile,
+}
+
+impl std::fmt::Display for NotGrantedBecause {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::NeverGranted => "it is granted, and no grant for this node is known here from",
+            Self::Revoked => "it has been revoked by",
+            Self::RevokedMeanwhile => {
+                "it was revoked while the entry was written (which is kept aside) by"
+            }
+        })
+    }
+}
+
 /// A command that was not carried out. Nothing of it was kept.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CommandError {
     /// The node does not take part in the topic.
     #[error("this node does not take part in topic {0}; join it with a ticket first")]
     UnknownTopic(TopicId),
+    /// The topic is granted, and this node is not its owner and has no grant (`ENT-44`).
+    #[error("{0}")]
+    MayNotWrite(NotGranted),
     /// The entry breaks a bound.
     #[error("{0}")]
     Invalid(String),

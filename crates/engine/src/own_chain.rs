@@ -181,6 +181,16 @@ impl OwnChain {
         }
     }
 
+    /// Another author's entries have left the history: nothing is to depend on them.
+    pub(crate) fn forget_deps(&mut self) {
+        self.deps.clear();
+    }
+
+    /// Commands that wait and will not be carried out, since this node may no longer write.
+    pub(crate) fn refuse_waiting(&mut self) -> Vec<CommandId> {
+        self.waiting.drain(..).map(|write| write.command).collect()
+    }
+
     /// Commands that will not be carried out because the topic closes.
     pub(crate) fn abandon(&mut self) -> Vec<CommandId> {
         let waiting = self.waiting.drain(..).map(|write| write.command);

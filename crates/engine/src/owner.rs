@@ -39,7 +39,8 @@ impl Engine {
         if !changed {
             return;
         }
-        topic.trust.set_grants(topic.words.grants());
+        let grants: Vec<_> = topic.words.grants().collect();
+        topic.change_trust(now.at, |trust| trust.set_grants(grants));
         let granted: Vec<_> = topic.words.grants().map(|(node, _)| node).collect();
         for node in granted.into_iter().filter(|node| *node != me) {
             topic.peer_mut(node, now.at);

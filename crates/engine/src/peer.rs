@@ -1,7 +1,7 @@
 //! One peer in one topic: whether it can be reached, and what its history came to.
 
 use osier_core::{Bucket, Instant, Role, SessionId, StateHash};
-use osier_policy::{Backoff, Outcome};
+use osier_policy::{Backoff, Outcome, UNTRUSTED_MARKER_KEPT};
 
 use crate::{
     catch_up::Claim,
@@ -39,6 +39,8 @@ pub(crate) struct Peer {
     pub(crate) neighbor: bool,
     pub(crate) link: Link,
     pub(crate) outcome: Outcome<Drained>,
+    /// When it drained, if that is its outcome.
+    pub(crate) drained_at: Instant,
     /// Since when it is asked without an answer: sessions that give way to its own and are opened
     /// again do not put off its deadline (`POL-17`).
     pub(crate) unanswered: Option<Instant>,
@@ -75,6 +77,7 @@ impl Peer {
             neighbor: false,
             link: Link::Untried,
             outcome: Outcome::Unasked,
+            drained_at: now,
             unanswered: None,
             asking: None,
             shown: SessionShown::default(),
@@ -89,6 +92,16 @@ impl Peer {
             roused: None,
             ephemeral: Bucket::default(),
             heard: now,
+        }
+    }
+
+    /// A marker whose signer was not trusted is kept for a while only (`POL-22`): after that it is
+    /// as if the peer had not been asked.
+    pub(crate) fn drop_old_marker(&mut self, now: Instant) {
+        let until = self.drained_at.after(UNTRUSTED_MARKER_KEPT);
+        if matches!(self.outcome, Outcome::Drained(_)) && now > until {
+            self.outcome = Outcome::Unasked;
+            self.retry_at = None;
         }
     }
 

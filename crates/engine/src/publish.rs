@@ -1,13 +1,13 @@
 //! Writing under the node's own key, and telling the swarm when it is durable.
 
-use osier_core::{Entry, NodeId, Role, TopicId, Verified};
+use osier_core::{Entry, EntryHash, NodeId, Role, TopicId, Verified};
 use osier_policy::Rank;
 
 use crate::{
     engine::{Engine, Now},
     ingest::Origin,
     input::{BatchId, CommandId},
-    output::{CommandError, Reply},
+    output::{CommandError, NotGranted, NotGrantedBecause, Reply},
     own_chain::Write,
 };
 
@@ -18,6 +18,10 @@ impl Engine {
             self.reply(command, Err(CommandError::UnknownTopic(id)));
             return;
         };
+        if let Some(why) = topic.may_not_write(self.me) {
+            self.reply(command, Err(CommandError::MayNotWrite(why)));
+            return;
+        }
         if write.entries.is_empty() {
             self.reply(command, Ok(Reply::Published(Vec::new())));
         } else if let Err(error) = topic.own.queue(write) {
@@ -33,6 +37,12 @@ impl Engine {
         let Some(topic) = self.topics.get_mut(&id) else {
             return;
         };
+        if let Some(why) = topic.may_not_write(self.me) {
+            for command in topic.own.refuse_waiting() {
+                self.reply(command, Err(CommandError::MayNotWrite(why)));
+            }
+            return;
+        }
         let stamp = topic.stamp(now.wall);
         let Some(written) = topic.own.next_commit(batch, &self.secret, stamp) else {
             return;
@@ -49,14 +59,37 @@ impl Engine {
     }
 
     /// Own entries are durable: answer, gossip, go on with what waits.
-    pub(crate) fn own_stored(&mut self, id: TopicId, batch: BatchId, now: Now) {
+    pub(crate) fn own_stored(
+        &mut self,
+        id: TopicId,
+        batch: BatchId,
+        withheld: &[EntryHash],
+        now: Now,
+    ) {
+        let me = self.me;
         let Some(topic) = self.topics.get_mut(&id) else {
             return;
         };
-        let entries: Vec<Verified<Entry>> = std::mem::take(&mut topic.just_written);
+        let mut entries: Vec<Verified<Entry>> = std::mem::take(&mut topic.just_written);
+        entries.retain(|entry| !withheld.contains(&entry.hash()));
+        // The chain goes on from what was kept aside, too: it must not fork.
         let commands = topic.own.durable(batch).unwrap_or_default();
+        let owner = topic.ticket.owner();
         for (command, hashes) in commands {
-            self.reply(command, Ok(Reply::Published(hashes)));
+            let refused = hashes.iter().any(|hash| withheld.contains(hash));
+            self.reply(
+                command,
+                if refused {
+                    Err(CommandError::MayNotWrite(NotGranted {
+                        topic: id,
+                        owner,
+                        node: me,
+                        why: NotGrantedBecause::RevokedMeanwhile,
+                    }))
+                } else {
+                    Ok(Reply::Published(hashes))
+                },
+            );
         }
         self.gossip_own(id, entries);
         self.write_own(id, now);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use osier_core::{
     Bucket, Coverage, Entry, Instant, NodeId, OrderKey, Role, Ticket, Timestamp, TopicKeys,
-    Verified,
+    Verified, Writing,
 };
 use osier_policy::{
     Held as HeldBefore, OwnMark, OwnerWords, Rank, Rule, Standing, TrustList, TrustListFull,
@@ -16,6 +16,7 @@ use crate::{
     completion::Completion,
     input::TopicSetup,
     limit::{FUTURE_SLACK_MS, PEERS_PER_TOPIC_MAX},
+    output::{NotGranted, NotGrantedBecause},
     own_chain::OwnChain,
     peer::Peer,
     trickle::Trickle,
@@ -145,6 +146,44 @@ impl Topic {
     /// Whether the peer's word counts: the one predicate for serving, counting and showing.
     pub(crate) fn trusts(&self, node: NodeId) -> bool {
         self.trust.trusted(node).is_some()
+    }
+
+    /// Why a node may not write here; none if it may (`ENT-44`).
+    pub(crate) fn may_not_write(&self, node: NodeId) -> Option<NotGranted> {
+        let owner = self.ticket.owner();
+        let why = match self.words.grant(node) {
+            _ if self.ticket.writing() == Writing::Open || owner == node => return None,
+            Some(true) => return None,
+            Some(false) => NotGrantedBecause::Revoked,
+            None => NotGrantedBecause::NeverGranted,
+        };
+        let topic = self.keys.topic();
+        Some(NotGranted {
+            topic,
+            owner,
+            node,
+            why,
+        })
+    }
+
+    /// Changes whom this node trusts. The marker of a provider that was not trusted counts from now
+    /// on, if it is not too old (`POL-22`).
+    pub(crate) fn change_trust<T>(
+        &mut self,
+        now: Instant,
+        change: impl FnOnce(&mut TrustList) -> T,
+    ) -> T {
+        let peers = self.peers.keys().copied();
+        let strangers: Vec<NodeId> = peers.filter(|node| !self.trusts(*node)).collect();
+        let done = change(&mut self.trust);
+        for node in strangers {
+            if self.trust.trusted(node).is_some()
+                && let Some(peer) = self.peers.get_mut(&node)
+            {
+                peer.drop_old_marker(now);
+            }
+        }
+        done
     }
 
     /// Up to where history hangs together now.

@@ -208,6 +208,9 @@ impl Desk {
                     summary,
                     last: Lsn::new(self.lsn),
                     holes: 0,
+                    withheld: Vec::new(),
+                    removed: Vec::new(),
+                    missed: false,
                 };
                 self.give(Input::Durable {
                     batch: commit.batch,

@@ -178,8 +178,18 @@ impl Driver {
                     let _ = decide.send(Decision::Refuse(refuse));
                 }
             }
-            Output::SessionDurable { key, batch, ok } => {
-                self.order(key, Order::Durable { batch, ok });
+            Output::SessionDurable {
+                key,
+                batch,
+                ok,
+                withheld,
+            } => {
+                let order = Order::Durable {
+                    batch,
+                    ok,
+                    withheld,
+                };
+                self.order(key, order);
             }
             Output::CancelSession { key, reason } => self.order(key, Order::Cancel(reason)),
             Output::JoinGossip {

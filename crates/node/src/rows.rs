@@ -103,6 +103,11 @@ impl StoreRows {
             0
         };
         let topic = merge.topic(commit.topic);
+        let (mut removed, mut missed) = (Vec::new(), false);
+        if part.last {
+            removed = std::mem::take(&mut topic.removed);
+            missed = topic.missed;
+        }
         Ok(vec![TopicReport {
             topic: commit.topic,
             appended: part.appended,
@@ -111,6 +116,9 @@ impl StoreRows {
             summary: topic.summary,
             last: topic.point.last,
             holes: topic.hole_count,
+            withheld: part.withheld,
+            removed,
+            missed,
         }])
     }
 

@@ -123,6 +123,10 @@ fn load(store: &Store, me: NodeId, record: &TopicRecord) -> Result<TopicSetup, N
         .tokens(topic)
         .map_err(failed("reading resume tokens"))?;
     let view = store.snapshot(topic).map_err(failed("reading a topic"))?;
+    // ENT-44: the node's chain goes on from what was cut off, too.
+    let cut_off = store
+        .cut_off_tip(topic, me)
+        .map_err(failed("reading what was cut off"))?;
     Ok(TopicSetup {
         role: record.role,
         rule: rule_of(record)?,
@@ -132,7 +136,7 @@ fn load(store: &Store, me: NodeId, record: &TopicRecord) -> Result<TopicSetup, N
         summary: view.summary(),
         point: view.point(),
         newest: newest(&view).map_err(unreadable)?,
-        own_tip: tip(&view, me).map_err(unreadable)?,
+        own_tip: tip(&view, me).map_err(unreadable)?.max(cut_off),
         ticket,
     })
 }

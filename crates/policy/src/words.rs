@@ -42,7 +42,7 @@ impl OwnerWords {
                 let rank = Rank::new(rank);
                 self.stand(node, place, Some(Standing { rank, role }))
             }
-            Control::Revoke { node } => self.stand(node, place, None),
+            Control::Revoke { node, .. } => self.stand(node, place, None),
             Control::Space(manifest) => self.list(place, manifest),
         }
     }
@@ -77,6 +77,13 @@ impl OwnerWords {
         standings.filter_map(|(node, (_, standing))| Some((*node, (*standing)?)))
     }
 
+    /// Whether the owner's last word on a node is a grant; none if the owner has never spoken of it.
+    /// In a granted topic only a granted node, or the owner, may write (`ENT-41`).
+    pub fn grant(&self, node: NodeId) -> Option<bool> {
+        let (_, standing) = self.standings.get(&node)?;
+        Some(standing.is_some())
+    }
+
     /// The space's manifest, if the topic is the control topic of one.
     pub fn manifest(&self) -> Option<&Manifest> {
         self.manifest.as_ref().map(|(_, manifest)| manifest)
@@ -99,7 +106,7 @@ mod tests {
 
     fn revoke(node: u64) -> Control {
         let node = secret(node).node_id();
-        Control::Revoke { node }
+        Control::Revoke { node, last: None }
     }
 
     fn space(version: u64, name: &str) -> Control {
@@ -158,5 +165,7 @@ mod tests {
         ]);
         let (node, standing) = words.grants().next().unwrap();
         assert_eq!((node, standing.rank.get()), (secret(5).node_id(), 20));
+        assert_eq!(words.grant(node), Some(true));
+        assert_eq!(words.grant(secret(6).node_id()), None);
     }
 }

@@ -14,9 +14,9 @@ mod upload;
 use std::sync::Arc;
 
 pub use judge::Evidence;
-use judge::{Judgement, Parked, Repair};
+use judge::{Judgement, Parked, Repair, Withheld};
 use osier_core::{
-    Instant, KeyCache, NodeId, OrderKey, RequestId, Role, SessionId, TopicId, TopicKeys,
+    EntryHash, Instant, KeyCache, NodeId, OrderKey, RequestId, Role, SessionId, TopicId, TopicKeys,
 };
 use receive::{Finding, Vouching};
 use upload::Upload;
@@ -105,6 +105,7 @@ struct Granted {
     vouching: Vouching,
     parked: Option<Box<Parked>>,
     repair: Repair,
+    withheld: Withheld,
 }
 
 impl Granted {
@@ -284,6 +285,7 @@ impl ClientSession {
             vouching: Vouching::default(),
             parked: None,
             repair: Repair::Unused,
+            withheld: Withheld::default(),
             ack,
         }));
         Ok(())
@@ -456,6 +458,12 @@ impl Session for ClientSession {
     fn has_work(&self) -> bool {
         let finding = self.granted().map(|granted| &granted.finding);
         matches!(finding, Some(Finding::HeadsCompared(_)))
+    }
+
+    fn withheld(&mut self, entries: Vec<EntryHash>) {
+        if let State::Granted(granted) = &mut self.state {
+            granted.withheld.note(entries);
+        }
     }
 
     fn durable(&mut self, batch: u64, ok: bool, now: Instant) {

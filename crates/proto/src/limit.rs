@@ -136,6 +136,10 @@ pub const WORKING_MAX_MS: u64 = 60_000;
 /// build without optimisation.
 pub const WORK_SLICE: usize = 1024;
 
+/// Entries of a session that are remembered as withheld, since their authors may not write in a
+/// granted topic. Over it: the session is cut whatever the owner says in it; the next one goes on.
+pub const WITHHELD_MAX: usize = 16 * 1024;
+
 /// Bytes of one gossip message: the swarm's 4,096 less its own 39 of framing. Over it: the message
 /// is not sent, and the caller is told; `Live` becomes `Announce`.
 pub const GOSSIP_PAYLOAD_BYTES_MAX: usize = 4096 - 39;

@@ -112,6 +112,9 @@ pub enum CutReason {
     },
     /// Too many entries had to wait for proof that their author signed them.
     Unauthentic,
+    /// Entries came whose authors may not write in this granted topic, as far as is known here
+    /// (`ENT-43`). Nobody is to blame: one side does not know all of the owner's words yet.
+    Withheld,
 }
 
 impl ClientEnd {

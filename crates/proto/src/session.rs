@@ -1,6 +1,6 @@
 //! What both session machines have in common for those who drive them.
 
-use osier_core::Instant;
+use osier_core::{EntryHash, Instant};
 
 use crate::{fault::Fault, marker::FailureReason, message::Message, output::SessionOutput};
 
@@ -31,6 +31,12 @@ pub trait Session {
 
     /// Whether there is work to do.
     fn has_work(&self) -> bool;
+
+    /// Entries of the batch that is reported next were not stored: their authors may not write in
+    /// this granted topic, as far as is known (`ENT-43`).
+    fn withheld(&mut self, entries: Vec<EntryHash>) {
+        let _ = entries;
+    }
 
     /// The outcome of a batch handed out as `Ingest`: durable, or failed.
     fn durable(&mut self, batch: u64, ok: bool, now: Instant);

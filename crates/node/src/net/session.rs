@@ -3,6 +3,7 @@
 
 use std::{collections::VecDeque, future::ready, sync::Arc};
 
+use osier_core::EntryHash;
 use osier_engine::SessionEvent;
 use osier_proto::{CloseCode, FailureReason, Session, SessionOutput};
 use tokio::{
@@ -18,7 +19,7 @@ use super::{
 use crate::{limit::OUTBOX_BYTES_MAX, shared::Shared};
 
 /// What the driver tells a session.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) enum Order {
     /// A batch is on disk, or is not.
     Durable {
@@ -26,6 +27,8 @@ pub(crate) enum Order {
         batch: u64,
         /// Whether it is.
         ok: bool,
+        /// Those of its entries that do not count.
+        withheld: Vec<EntryHash>,
     },
     /// End.
     Cancel(FailureReason),
@@ -176,7 +179,14 @@ impl Runner {
     fn obey(&mut self, order: Option<Order>) {
         let now = self.net.clock.at();
         match order {
-            Some(Order::Durable { batch, ok }) => self.machine.durable(batch, ok, now),
+            Some(Order::Durable {
+                batch,
+                ok,
+                withheld,
+            }) => {
+                self.machine.withheld(withheld);
+                self.machine.durable(batch, ok, now);
+            }
             Some(Order::Cancel(reason)) => self.machine.cancel(reason, now),
             None if self.teller.has_ended() => {}
             None => self.machine.cancel(FailureReason::Cancelled, now),

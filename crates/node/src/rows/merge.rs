@@ -20,6 +20,7 @@ pub(super) struct Merge {
 pub(super) struct Part {
     pub(super) appended: Vec<(Lsn, EntryHash)>,
     pub(super) forked: Vec<(NodeId, EntryHash, EntryHash)>,
+    pub(super) withheld: Vec<EntryHash>,
     pub(super) may_open_holes: bool,
     /// Whether no later commit of the merge has entries of the topic.
     pub(super) last: bool,
@@ -55,6 +56,13 @@ impl Merge {
         let fates = made.entries.get(*from..upto)?;
         *from = upto;
         let mut appended: Vec<(Lsn, EntryHash)> = new_entries(fates).collect();
+        let withheld = fates.iter().filter(|(_, fate)| *fate == Fate::Withheld);
+        let withheld = withheld.map(|(hash, _)| *hash).collect();
+        let last = upto == made.entries.len();
+        if last {
+            // What had waited comes with the last commit of the transaction that let it in.
+            appended.append(&mut made.released);
+        }
         // The log is in causal order, which need not be that of the commit.
         appended.sort_unstable();
         let mine = |fork: &Forked| {
@@ -64,7 +72,6 @@ impl Merge {
         let forked = made.forked.iter().filter(|fork| mine(fork)).copied();
         let forked: Vec<Forked> = forked.collect();
         made.forked.retain(|fork| !forked.contains(fork));
-        let last = upto == made.entries.len();
         Some(Part {
             forked: forked
                 .iter()
@@ -72,6 +79,7 @@ impl Merge {
                 .collect(),
             may_open_holes: self.opened.contains(&commit.topic) && !appended.is_empty(),
             appended,
+            withheld,
             last,
         })
     }
@@ -82,6 +90,6 @@ pub(super) fn new_entries(
 ) -> impl Iterator<Item = (Lsn, EntryHash)> + '_ {
     fates.iter().filter_map(|(hash, fate)| match fate {
         Fate::New(lsn) => Some((*lsn, *hash)),
-        Fate::Duplicate | Fate::BelowFloor => None,
+        Fate::Duplicate | Fate::BelowFloor | Fate::Withheld => None,
     })
 }

@@ -2,12 +2,14 @@
 
 mod bound;
 mod evidence;
+mod withheld;
 
 use std::collections::BTreeSet;
 
 pub use evidence::Evidence;
 use evidence::{Closed, Counted, Covered};
 use osier_core::{Coverage, Duration, EntryHash, Head, Instant, Role, Seq, Signed, SignedEntry};
+pub(super) use withheld::Withheld;
 
 use super::{ClientSession, Granted, State};
 use crate::{
@@ -293,6 +295,9 @@ impl ClientSession {
         let Some(counted) = parked.counted else {
             return Ok(Judgement::Wait);
         };
+        if granted.withheld.is_open(&*view)? {
+            return Ok(Judgement::Cut(CutReason::Withheld));
+        }
         let asked = !matches!(granted.repair, Repair::Unused);
         let heads = uncovered(&*view, granted.vouched_heads())?;
         let open = unexplained(&*view, granted)?;
