@@ -4,6 +4,7 @@
 
 pub(crate) mod agreement;
 mod doubt;
+pub(crate) mod granted;
 pub(crate) mod liveness;
 mod marker;
 mod promise;
@@ -12,6 +13,7 @@ mod safety;
 use std::collections::{BTreeMap, BTreeSet};
 
 use doubt::Doubt;
+use granted::{Known, Words};
 use marker::Parties;
 use osier_core::{EntryHash, NodeId, OrderKey, SessionId, TopicId};
 use osier_engine::{CommandId, SyncEvent};
@@ -67,6 +69,15 @@ struct Vouch {
 pub struct Checks {
     violation: Option<Violation>,
     lies: Vec<Option<Lie>>,
+    outsiders: Vec<bool>,
+    /// Granted topics with their owners.
+    owners: BTreeMap<TopicId, NodeId>,
+    /// The owners' words that each node has on its disk.
+    words: BTreeMap<(NodeIndex, TopicId), Words>,
+    /// Every entry that some node was given to store.
+    known: BTreeMap<EntryHash, Known>,
+    /// Entries that a revocation has cut off somewhere.
+    withdrawn: BTreeSet<EntryHash>,
     holdings: BTreeMap<(NodeIndex, TopicId), Holdings>,
     disks: Vec<u32>,
     vouches: BTreeMap<SessionId, Vouch>,
@@ -106,6 +117,11 @@ impl Checks {
         Self {
             violation: None,
             lies: Vec::new(),
+            outsiders: Vec::new(),
+            owners: BTreeMap::new(),
+            words: BTreeMap::new(),
+            known: BTreeMap::new(),
+            withdrawn: BTreeSet::new(),
             holdings: BTreeMap::new(),
             disks: Vec::new(),
             vouches: BTreeMap::new(),
@@ -120,8 +136,9 @@ impl Checks {
         }
     }
 
-    pub(crate) fn add_node(&mut self, lie: Option<Lie>) {
+    pub(crate) fn add_node(&mut self, lie: Option<Lie>, outsider: bool) {
         self.lies.push(lie);
+        self.outsiders.push(outsider);
         self.disks.push(0);
     }
 
@@ -151,14 +168,21 @@ impl Checks {
             return BTreeSet::new();
         };
         let floor = holdings.floor.unwrap_or(OrderKey::MIN);
-        let held = holdings.log.iter().filter(|(_, key)| *key >= floor);
+        let held = holdings
+            .log
+            .iter()
+            .filter(|(hash, key)| *key >= floor && holdings.at.contains_key(hash));
         held.map(|(hash, key)| (*key, *hash)).collect()
     }
 
     /// The newest entry that a node holds, in range order.
     pub(crate) fn newest(&self, node: NodeIndex, topic: TopicId) -> Option<OrderKey> {
         let holdings = self.holdings.get(&(node, topic))?;
-        holdings.log.iter().map(|(_, key)| *key).max()
+        let held = holdings
+            .log
+            .iter()
+            .filter(|(hash, _)| holdings.at.contains_key(hash));
+        held.map(|(_, key)| *key).max()
     }
 
     /// Where a node's ring begins.
@@ -191,6 +215,7 @@ impl Checks {
         self.disks[node] += 1;
         self.holdings.retain(|(of, _), _| *of != node);
         self.acknowledged.retain(|(of, _), _| *of != node);
+        self.words.retain(|(of, _), _| *of != node);
         // What its snapshots held is not known any more.
         self.vouches.retain(|_, vouch| vouch.provider != node);
     }

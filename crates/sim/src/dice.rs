@@ -23,6 +23,8 @@ pub enum Purpose {
     Disk = 7,
     /// What users of relays publish.
     Events = 8,
+    /// What owners of granted topics say.
+    Granting = 9,
 }
 
 /// A stream of draws.

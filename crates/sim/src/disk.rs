@@ -164,10 +164,12 @@ impl Vault {
             .iter()
             .filter_map(|(hash, fate)| match fate {
                 Fate::New(lsn) => Some((*lsn, *hash)),
-                Fate::Duplicate | Fate::BelowFloor => None,
+                Fate::Duplicate | Fate::BelowFloor | Fate::Withheld => None,
             })
             .collect();
+        appended.append(&mut of_topic.released);
         appended.sort_unstable();
+        let withheld = fates.iter().filter(|(_, fate)| *fate == Fate::Withheld);
         let new: BTreeSet<EntryHash> = appended.iter().map(|(_, hash)| *hash).collect();
         let authors: BTreeSet<NodeId> = commit.entries.iter().map(Verified::signer).collect();
         let (forked, later) = std::mem::take(&mut of_topic.forked)
@@ -186,6 +188,9 @@ impl Vault {
             summary: of_topic.summary,
             last: of_topic.point.last,
             holes: of_topic.hole_count,
+            withheld: withheld.map(|(hash, _)| *hash).collect(),
+            removed: std::mem::take(&mut of_topic.removed),
+            missed: std::mem::take(&mut of_topic.missed),
         }
     }
 

@@ -33,6 +33,8 @@ pub struct NodeSpec {
     pub topics: Vec<usize>,
     /// What it does as a provider; none for an honest one.
     pub lie: Option<Lie>,
+    /// It writes in granted topics without a grant, and keeps and serves what anybody writes.
+    pub outsider: bool,
     /// How far its monotonic clock runs fast.
     pub drift_ppm: i64,
     /// How far its wall clock is off.
@@ -49,6 +51,7 @@ impl NodeSpec {
             trust: Vec::new(),
             topics: vec![0],
             lie: None,
+            outsider: false,
             drift_ppm: 0,
             wall_off_ms: 0,
         }
@@ -76,6 +79,14 @@ impl NodeSpec {
     pub fn trusting(mut self, node: NodeIndex, rank: u16, role: Role) -> Self {
         self.trust.push((node, Rank::new(rank), role));
         self
+    }
+
+    /// An archive that heeds no grants and has none.
+    pub fn outsider() -> Self {
+        Self {
+            outsider: true,
+            ..Self::archive()
+        }
     }
 
     /// The same as a liar.

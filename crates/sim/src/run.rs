@@ -16,6 +16,7 @@ use crate::{
     event::NodeIndex,
     liar::ALL_LIES,
     node::NodeSpec,
+    owner::plan_words,
     swarm::Knobs,
     trace::TraceMode,
     workload::{Action, plan_faults, plan_writes},
@@ -82,6 +83,11 @@ fn build(world: &mut World) -> Vec<NodeIndex> {
         let spec = spec_of(index, &knobs, &mut dice);
         world.add_node(spec);
     }
+    for _ in 0..knobs.outsiders {
+        let mut spec = NodeSpec::outsider();
+        spec.topics = (0..usize::try_from(knobs.topics).expect("few topics")).collect();
+        world.add_node(spec);
+    }
     let other = dice.index(honest);
     for _ in 0..knobs.topics {
         world.add_topic(&[0, other]);
@@ -92,7 +98,12 @@ fn build(world: &mut World) -> Vec<NodeIndex> {
     let authors = hostile_authors(&knobs, &topics);
     let mut writes = Dice::new(world.seed, Purpose::Workload);
     let plan = plan_writes(&knobs, authors.len(), &mut writes);
+    let words = plan_words(world.seed, &knobs, authors.len());
     world.set_authors(authors);
+    plan_outsiders(world, &knobs, all);
+    for (at, action) in words {
+        world.plan(at + SEC, action);
+    }
     for (at, action) in plan.into_iter().chain(plan_faults(&knobs, &mut dice)) {
         world.plan(at + SEC, action);
     }
@@ -112,6 +123,21 @@ fn build(world: &mut World) -> Vec<NodeIndex> {
         world.publish(0, 0, knobs.backlog);
     }
     (0..honest).collect()
+}
+
+/// Outsiders run from the start and write now and then, until the liars stop, too.
+fn plan_outsiders(world: &mut World, knobs: &Knobs, first: NodeIndex) {
+    for node in first..world.node_count() {
+        world.plan(100 * MS, Action::Start { node });
+        for second in (1..knobs.fault_s).step_by(3) {
+            let publish = Action::Publish {
+                node,
+                topic: 0,
+                entries: 2,
+            };
+            world.plan(second * SEC, publish);
+        }
+    }
 }
 
 /// Node 0 owns the topics. Archives come first, then peers, then rings, then liars.

@@ -139,6 +139,11 @@ knobs! {
     mutual: 0,
     /// Whether every node is a Nostr relay: entries carry events, and each disk their index.
     relays: 0,
+    /// Whether the topics are granted: only the owner, and whom it grants, may write.
+    granted: 0,
+    /// Nodes that have the tickets of granted topics and no grant, and write, gossip and serve as
+    /// if they had one; after the liars.
+    outsiders: 0,
     /// A bug on purpose: sessions are told that entries are on disk before they are. Never drawn:
     /// a test sets it and expects it to be found.
     canary: 0,
@@ -157,6 +162,12 @@ impl Knobs {
         draw_crowd(&mut knobs, &mut dice);
         // Drawn last, so that seeds keep what they drew before there was an index.
         knobs.relays = u64::from(dice.chance(20));
+        // Draws of its own: the other parameters of a seed stay as they were.
+        let mut dice = Dice::new(seed, Purpose::Granting);
+        if dice.chance(15) {
+            knobs.granted = 1;
+            knobs.outsiders = u64::from(dice.chance(60));
+        }
         knobs
     }
 }

@@ -4,6 +4,7 @@ use crate::{
     clock::{MS, SEC, Time},
     dice::Dice,
     event::NodeIndex,
+    owner::Word,
     swarm::Knobs,
 };
 
@@ -18,6 +19,15 @@ pub enum Action {
         topic: usize,
         /// How many entries.
         entries: u64,
+    },
+    /// The owner of a granted topic says something, if it runs.
+    Decree {
+        /// Where, by place.
+        topic: usize,
+        /// Of whom: an honest node, or a hostile author counted after them.
+        who: usize,
+        /// What.
+        word: Word,
     },
     /// A hostile author gossips something.
     Hostile {

@@ -21,7 +21,7 @@ mod wire;
 use std::collections::VecDeque;
 
 use bytes::Bytes;
-use osier_core::{Ticket, TopicId, TopicSecret};
+use osier_core::{EntryHash, Ticket, TopicId, TopicSecret, Writing};
 use osier_engine::{Input, SessionKey};
 use osier_proto::FailureReason;
 
@@ -48,7 +48,7 @@ pub(crate) enum Work {
     /// A session may go on: it has room, input or time.
     Drive(NodeIndex, SessionKey),
     /// A batch of a session is durable, or is not.
-    Durable(NodeIndex, SessionKey, u64, bool),
+    Durable(NodeIndex, SessionKey, u64, bool, Vec<EntryHash>),
     /// A session is to end.
     Cancel(NodeIndex, SessionKey, FailureReason),
 }
@@ -137,7 +137,7 @@ impl World {
         let index = self.nodes.len();
         let is_relay = self.events_published.is_some();
         let node = Node::new(index, spec, is_relay, &mut self.dice.node);
-        self.checks.add_node(node.spec.lie);
+        self.checks.add_node(node.spec.lie, node.spec.outsider);
         self.nodes.push(node);
         self.network.add_node();
         self.tempers.push(Temper::default());
@@ -150,10 +150,17 @@ impl World {
         let index = self.topics.len();
         let secret = TopicSecret::from_bytes(self.dice.node.bytes());
         let name = format!("topic {index}");
-        let mut ticket = Ticket::new(self.nodes[0].id, secret, &name).expect("a short name");
+        let (writing, owner) = match self.knobs.granted {
+            0 => (Writing::Open, self.nodes[0].id),
+            _ => (Writing::Granted, self.nodes[0].id),
+        };
+        let mut ticket = Ticket::of(writing, owner, secret, &name).expect("a short name");
         for node in bootstrap {
             let address = format!("sim:{node}");
             ticket = ticket.with_address(self.nodes[*node].id, &address);
+        }
+        if writing == Writing::Granted {
+            self.checks.grants_in(ticket.topic(), owner);
         }
         self.topics.push(ticket);
         index
@@ -280,7 +287,9 @@ impl World {
             match work {
                 Work::Tell(node, input) => self.tell(node, *input),
                 Work::Drive(node, key) => self.drive(node, key),
-                Work::Durable(node, key, batch, ok) => self.session_durable(node, key, batch, ok),
+                Work::Durable(node, key, batch, ok, withheld) => {
+                    self.session_durable(node, key, batch, ok, withheld);
+                }
                 Work::Cancel(node, key, reason) => self.cancel(node, key, reason),
             }
         }

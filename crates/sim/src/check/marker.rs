@@ -59,6 +59,8 @@ impl Checks {
     fn may_be_cut(&self, reason: CutReason) -> bool {
         match reason {
             CutReason::Unauthentic => self.has_bad_signers,
+            // One side does not know all of the owner's words yet.
+            CutReason::Withheld | CutReason::Head => !self.owners.is_empty(),
             _ => false,
         }
     }

@@ -143,7 +143,7 @@ impl Checks {
         let from = floor.max(own_floor);
         let mut needed = theirs.log[..vouch.len]
             .iter()
-            .filter(|(_, key)| *key >= from);
+            .filter(|(hash, key)| *key >= from && !self.withdrawn.contains(hash));
         let lacking = needed.find(|(hash, _)| {
             let place = mine.and_then(|mine| mine.at.get(hash));
             place.is_none_or(|place| upto.is_some_and(|upto| *place > upto))
@@ -255,6 +255,7 @@ impl Watch {
             | SyncEvent::HistoryTruncated { .. }
             | SyncEvent::ProviderUp { .. }
             | SyncEvent::ProviderDown { .. }
+            | SyncEvent::Withdrawn { .. }
             | SyncEvent::Lagged { .. } => {}
         }
         None

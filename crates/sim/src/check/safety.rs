@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use osier_core::{EntryHash, OrderKey, SignedEntry, TopicId};
-use osier_engine::{CommandError, CommandId, Commit, Reply};
+use osier_engine::{CommandError, CommandId, Reply};
 use osier_proto::{Lsn, Source, Summary};
 
-use super::{Checks, Violation};
+use super::{Checks, Violation, granted::Known};
 use crate::{
     clock::Time,
     disk::{Outcomes, Vault},
@@ -18,22 +18,16 @@ const DISK_QUEUE_MAX: usize = 20_000;
 
 impl Checks {
     /// A transaction is on disk.
-    pub(crate) fn stored(
-        &mut self,
-        now: Time,
-        node: NodeIndex,
-        commits: &[Commit],
-        results: &Outcomes,
-    ) {
-        let mut keys: BTreeMap<EntryHash, OrderKey> = BTreeMap::new();
-        for entry in commits.iter().flat_map(|commit| &commit.entries) {
-            keys.insert(entry.hash(), entry.order_key());
-        }
+    pub(crate) fn stored(&mut self, now: Time, node: NodeIndex, results: &Outcomes) {
         let reports = results
             .iter()
             .filter_map(|(_, result)| result.as_ref().ok());
         let mut appended: BTreeMap<TopicId, Vec<(Lsn, EntryHash)>> = BTreeMap::new();
-        for report in reports.flatten() {
+        let reports: Vec<_> = reports.flatten().collect();
+        for report in &reports {
+            self.withdraw(node, report.topic, &report.removed);
+        }
+        for report in reports {
             appended
                 .entry(report.topic)
                 .or_default()
@@ -48,12 +42,13 @@ impl Checks {
                     wrong = Some(format!("n{node}: {hash:?} is stored twice or out of order"));
                 }
                 holdings.last = *lsn;
-                holdings.log.push((*hash, keys[hash]));
+                holdings.log.push((*hash, self.known[hash].key));
                 holdings.at.insert(*hash, *lsn);
             }
             if let Some(what) = wrong {
                 self.fail(now, what);
             }
+            self.check_writers(now, node, topic);
         }
     }
 
@@ -84,17 +79,18 @@ impl Checks {
             return;
         };
         for hash in hashes {
-            if !self.has(node, topic, hash) {
+            if !self.has(node, topic, hash) && !self.withdrawn.contains(hash) {
                 self.fail(
                     now,
                     format!("n{node}: {hash:?} is acknowledged and not on disk"),
                 );
             }
         }
+        let withdrawn = &self.withdrawn;
         self.acknowledged
             .entry((node, topic))
             .or_default()
-            .extend(hashes);
+            .extend(hashes.iter().filter(|hash| !withdrawn.contains(hash)));
     }
 
     /// Commands of a node that have had no answer.
@@ -112,10 +108,15 @@ impl Checks {
         topics: &[TopicId],
     ) {
         for topic in topics {
+            self.read_words(node, vault, *topic);
             let holdings = self.holdings.entry((node, *topic)).or_default();
             let view = vault.store.view(*topic).expect("memory can be read");
             let floor = holdings.floor.unwrap_or(OrderKey::MIN);
-            let mut kept = holdings.log.iter().filter(|(_, key)| *key >= floor);
+            let held = |hash: &EntryHash| holdings.at.contains_key(hash);
+            let mut kept = holdings
+                .log
+                .iter()
+                .filter(|(hash, key)| *key >= floor && held(hash));
             let lost = kept.find(|(hash, _)| !view.holds(hash).expect("memory can be read"));
             let lost = lost.map(|(hash, _)| *hash);
             let page = view
@@ -126,7 +127,9 @@ impl Checks {
                     .expect("a stored entry")
                     .trust_stored();
                 holdings.last = lsn;
-                holdings.log.push((entry.hash(), entry.order_key()));
+                let (hash, key) = (entry.hash(), entry.order_key());
+                self.known.insert(hash, Known::of(&entry));
+                holdings.log.push((hash, key));
                 holdings.at.insert(entry.hash(), lsn);
             }
             if let Some(hash) = lost {

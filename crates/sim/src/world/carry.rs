@@ -35,8 +35,14 @@ impl World {
                 self.write_message(asked.stream, 0, &Message::Refuse(refuse));
                 self.close_end(asked.stream, 1);
             }
-            Output::SessionDurable { key, batch, ok } => {
-                self.work.push_back(Work::Durable(index, key, batch, ok));
+            Output::SessionDurable {
+                key,
+                batch,
+                ok,
+                withheld,
+            } => {
+                self.work
+                    .push_back(Work::Durable(index, key, batch, ok, withheld));
             }
             Output::CancelSession { key, reason } => {
                 self.work.push_back(Work::Cancel(index, key, reason));

@@ -80,7 +80,9 @@ impl World {
             return failed(&commits, "the disk is full");
         }
         let mut results = node.vault.write(&commits);
-        self.checks.stored(self.now, index, &commits, &results);
+        let kept = results.iter().any(|(_, result)| result.is_ok());
+        self.checks.note_commits(index, &commits, kept);
+        self.checks.stored(self.now, index, &results);
         if node.spec.role == Role::Replay {
             self.prune(index, &mut results);
         }

@@ -39,6 +39,7 @@ impl World {
             } => {
                 self.publish(node, topic, entries);
             }
+            Action::Decree { topic, who, word } => self.speak(topic, who, word),
             Action::Hostile { author, to } => self.hostile(author, to),
             Action::Start { node } if !self.is_up(node) => self.start(node),
             Action::Crash { node, wipe, span } if self.is_up(node) && !self.calm => {

@@ -1,6 +1,6 @@
 //! Nodes start, stop in order, crash, lose their disks.
 
-use osier_core::{Entry, Role, TopicId, Verified};
+use osier_core::{Control, Entry, EntryHash, Role, Seq, Ticket, TopicId, Verified};
 use osier_engine::{Engine, EngineConfig, Input, OwnerWords, TopicSetup};
 use osier_proto::{Source, StoreId};
 use osier_store::{Batch, ControlRow, Retention, TopicRecord};
@@ -10,7 +10,7 @@ use crate::{
     clock::{MS, SEC},
     disk::{Disk, Vault},
     event::{Event, NodeIndex},
-    node::Running,
+    node::{NodeSpec, Running},
 };
 
 impl World {
@@ -69,7 +69,7 @@ impl World {
         let id = ticket.topic();
         let node = &self.nodes[index];
         let (spec, vault) = (&node.spec, &node.vault);
-        keep_record(vault, id, spec.role, spec.ring);
+        keep_record(vault, &ticket, spec);
         let view = vault.store.view(id).expect("memory can be read");
         let mut own: Vec<_> = view
             .heads(None, usize::MAX)
@@ -79,6 +79,10 @@ impl World {
             .map(|head| (head.seq, head.hash))
             .collect();
         own.sort_unstable();
+        let cut_off = vault
+            .store
+            .cut_off_tip(id, node.id)
+            .expect("memory can be read");
         let own_trust = spec.trust.iter().map(|(peer, rank, role)| {
             let id = self.nodes[*peer].id;
             (id, Some((*rank, *role)))
@@ -88,8 +92,15 @@ impl World {
         let tokens = vault.store.tokens(id).expect("memory can be read");
         let words = vault.store.control(id).expect("memory can be read");
         let words = words.iter().map(ControlRow::said);
+        let mut words = OwnerWords::read(words);
+        if spec.outsider {
+            // It tells itself that it is granted, after all that the owner will ever say.
+            let last = Seq::new(u64::MAX).expect("not zero");
+            let (node, rank, role) = (node.id, 1, spec.role);
+            words.note(last, EntryHash::MAX, Control::Grant { node, rank, role });
+        }
         TopicSetup {
-            words: OwnerWords::read(words),
+            words,
             ticket,
             role: spec.role,
             rule: spec.rule,
@@ -98,7 +109,7 @@ impl World {
             summary: view.summary(),
             point: view.point(),
             newest: self.checks.newest(index, id),
-            own_tip: own.last().copied(),
+            own_tip: own.last().copied().max(cut_off),
         }
     }
 
@@ -219,17 +230,24 @@ impl World {
 }
 
 /// The store's own record of a topic: how much it keeps.
-fn keep_record(vault: &Vault, topic: TopicId, role: Role, ring: u64) {
+fn keep_record(vault: &Vault, ticket: &Ticket, spec: &NodeSpec) {
+    let topic = ticket.topic();
     let known = vault.store.topic(topic).expect("memory can be read");
     if known.is_some() {
         return;
     }
+    let role = spec.role;
     let retention = match role {
-        Role::Replay => Retention::Newest { entries: ring },
+        Role::Replay => Retention::Newest { entries: spec.ring },
         Role::Archive | Role::Peer => Retention::All,
     };
     let record = TopicRecord {
-        ticket: Vec::new(),
+        // Without its ticket a store takes every topic for an open one.
+        ticket: if spec.outsider {
+            Vec::new()
+        } else {
+            ticket.to_string().into_bytes()
+        },
         role,
         retention,
         policy: Vec::new(),

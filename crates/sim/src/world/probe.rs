@@ -120,7 +120,7 @@ impl World {
     pub fn nodes_honest(&self) -> usize {
         self.nodes
             .iter()
-            .filter(|node| node.spec.lie.is_none())
+            .filter(|node| node.spec.lie.is_none() && !node.spec.outsider)
             .count()
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use osier_core::{NodeId, TopicId};
+use osier_core::{EntryHash, NodeId, TopicId};
 use osier_engine::{GrantSession, Input, OpenSession, SessionEvent, SessionKey};
 use osier_proto::{
     ClientConfig, ClientEnd, ClientSession, FailureReason, Fault, FrameDecoder, Message,
@@ -269,10 +269,12 @@ impl World {
         key: SessionKey,
         batch: u64,
         ok: bool,
+        withheld: Vec<EntryHash>,
     ) {
         let now = self.nodes[index].clock.read(self.now).at;
         let up = self.nodes[index].up.as_mut();
         if let Some(live) = up.and_then(|up| up.sessions.get_mut(&key)) {
+            live.machine.session().withheld(withheld);
             live.machine.session().durable(batch, ok, now);
             self.work.push_back(Work::Drive(index, key));
         }
@@ -309,8 +311,13 @@ impl World {
                 },
                 SessionOutput::Ingest(ingest) => {
                     if self.knobs.canary == 1 {
-                        self.work
-                            .push_front(Work::Durable(index, key, ingest.batch, true));
+                        self.work.push_front(Work::Durable(
+                            index,
+                            key,
+                            ingest.batch,
+                            true,
+                            Vec::new(),
+                        ));
                     }
                     SessionEvent::Ingest {
                         batch: ingest.batch,

@@ -17,6 +17,7 @@ fn grant(world: &World, node: usize) -> Control {
 fn revoke(world: &World, node: usize) -> Control {
     Control::Revoke {
         node: world.node_id(node),
+        last: None,
     }
 }
 

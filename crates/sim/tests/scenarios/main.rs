@@ -10,6 +10,8 @@ mod provider;
 mod restart;
 mod scale;
 mod relay;
+mod granted;
+mod parked;
 mod slow;
 mod stands;
 mod support;
