@@ -122,6 +122,10 @@ pub(crate) enum Command {
         topic: String,
         /// Node id, 64 hex digits
         node: String,
+        /// In a granted topic: the hash of the last entry of the node that counts, or `none`; what
+        /// this node holds of it when left out. What comes after leaves the history everywhere
+        #[arg(long, value_name = "HASH")]
+        after: Option<String>,
     },
     /// Several topics as one
     #[command(subcommand)]

@@ -93,7 +93,9 @@ fn run(out: Output, cli: Cli) -> Outcome {
         Command::Status { topic } => command::status::run(&context, topic.as_deref()),
         Command::Trust(trust) => command::trust::run(&context, trust),
         Command::Grant(args) => command::grant::grant(&context, &args),
-        Command::Revoke { topic, node } => command::grant::revoke(&context, &topic, &node),
+        Command::Revoke { topic, node, after } => {
+            command::grant::revoke(&context, &topic, &node, after.as_deref())
+        }
         Command::Space(space) => command::space::run(&context, space),
         Command::Nostr(nostr) => command::nostr::run(&context, nostr),
         Command::Check => command::check::run(&context),

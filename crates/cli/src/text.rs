@@ -130,6 +130,11 @@ pub(crate) fn event(out: Output, event: &Value) -> String {
             Tone::Good,
             format!("CaughtUp: state {}", short(&event["state_hash"])),
         ),
+        "withdrawn" => {
+            let entries = &event["entries"];
+            let text = format!("Withdrawn: a revocation took {entries} entries out of the history");
+            (Tone::Warn, text)
+        }
         "provider_up" => (Tone::Faint, format!("provider {who} can be reached")),
         "provider_down" => (Tone::Faint, format!("provider {who} cannot be reached")),
         "diverged" => (Tone::Bad, "Diverged: trusted providers disagree".to_owned()),

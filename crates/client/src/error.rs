@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use osier_core::{Malformed, NodeId, TicketInvalid, TopicId};
+use osier_core::{EntryHash, Malformed, NodeId, TicketInvalid, TopicId};
 use osier_node::NodeError;
 use osier_store::StoreError;
 
@@ -67,6 +67,14 @@ pub enum Error {
         /// Who owns it.
         owner: NodeId,
     },
+    /// A revocation names an entry that is not held, or not of that node.
+    #[error("{entry} is no entry of node {node} that this node holds and that proves itself")]
+    NotItsEntry {
+        /// Whose it should be.
+        node: NodeId,
+        /// Which.
+        entry: EntryHash,
+    },
     /// The topic is not the control topic of a space that this node takes part in.
     #[error("topic {0} is no space of this node; `space join` takes a space's ticket")]
     NoSpace(TopicId),
@@ -123,6 +131,8 @@ impl Error {
             | Self::PositionBeyond { .. }
             | Self::Causal(_)
             | Self::NotOwner { .. }
+            | Self::NotItsEntry { .. }
+            | Self::Node(NodeError::Command(CommandError::MayNotWrite(_)))
             | Self::Manifest(_)
             | Self::Node(NodeError::Command(CommandError::Invalid(_))) => Fault::Caller,
             Self::UnknownTopic(_)
@@ -171,6 +181,9 @@ impl Error {
             Self::PositionBeyond { .. } => "it is of another store; begin at the start",
             Self::NotOwner { .. } => {
                 "ask its owner, or use this node's own list: `osier trust add`"
+            }
+            Self::NotItsEntry { .. } => {
+                "`osier log` shows the entries of a topic with their hashes"
             }
             Self::NoSpace(_) => "`osier space ls` lists the spaces",
             Self::Manifest(_) => "make a second space for more topics",

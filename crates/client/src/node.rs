@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use osier_core::{NodeId, Role, Ticket, TopicId, TopicSecret};
+use osier_core::{NodeId, Role, Ticket, TopicId, TopicSecret, Writing};
 use osier_engine::Rule;
 use osier_node::{Node, NodeConfig, is_space, mark_space, random_bytes};
 use osier_store::Store;
@@ -111,8 +111,17 @@ impl Osier {
     /// # Errors
     /// If the name is empty or longer than 128 bytes, or the store cannot be written.
     pub async fn create_topic(&self, name: &str) -> Result<Topic> {
+        self.create_topic_for(Writing::Open, name).await
+    }
+
+    /// Makes a topic that this node owns and archives, in which these may write: everybody who has
+    /// the ticket, or only this node and nodes that it grants. It cannot be changed later.
+    ///
+    /// # Errors
+    /// As [`Osier::create_topic`].
+    pub async fn create_topic_for(&self, writing: Writing, name: &str) -> Result<Topic> {
         let secret = TopicSecret::from_bytes(random_bytes()?);
-        let ticket = Ticket::new(self.id(), secret, name)?;
+        let ticket = Ticket::of(writing, self.id(), secret, name)?;
         self.join_as(&ticket, Role::Archive).await
     }
 

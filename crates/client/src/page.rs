@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use osier_core::{Entry, EntryHash, NodeId, SignedEntry, TopicId, Verified, WireEntry};
+use osier_core::{Entry, EntryHash, NodeId, Seq, SignedEntry, TopicId, Verified, WireEntry};
 use osier_proto::{Source, View};
 use osier_store::Store;
 
@@ -193,12 +193,17 @@ fn rank_after(view: &dyn View, after: TimeMark, total: u64) -> Result<u64> {
     Ok(low)
 }
 
-/// The last place in an author's chain; 0 for none. Asks for the heads after the author just below.
+/// The last place in an author's chain; 0 for none.
 pub(crate) fn last_seq(view: &dyn View, author: NodeId) -> Result<u64> {
+    Ok(last_of(view, author)?.map_or(0, |(seq, _)| seq.get()))
+}
+
+/// The last entry of an author. Asks for the heads after the author just below.
+pub(crate) fn last_of(view: &dyn View, author: NodeId) -> Result<Option<(Seq, EntryHash)>> {
     let heads = view.heads(below(author), 1);
     let heads = heads.map_err(|error| Error::Read(error.to_string()))?;
     let own = heads.iter().filter(|head| head.author == author);
-    Ok(own.map(|head| head.seq.get()).max().unwrap_or(0))
+    Ok(own.map(|head| (head.seq, head.hash)).max())
 }
 
 /// The greatest id below this one; none for the smallest.

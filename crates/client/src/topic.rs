@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use osier_core::{Coverage, EntryHash, Kind, NodeId, Role, StateHash, Ticket, TopicId};
+use osier_core::{Coverage, EntryHash, Kind, NodeId, Role, StateHash, Ticket, TopicId, Writing};
 use osier_engine::{PassedOn, Rule, TopicState};
 use osier_node::{EphemeralStream, EventStream, Node, is_space, mark_space};
 use osier_policy::{Rank, Standing};
@@ -39,6 +39,10 @@ pub struct TopicInfo {
     pub owner: NodeId,
     /// Whether this node owns it.
     pub owned: bool,
+    /// Who may write in it.
+    pub writing: Writing,
+    /// Whether this node may, as far as it knows the owner's words.
+    pub may_write: bool,
     /// This node's role in it.
     pub role: Role,
     /// When its history counts as complete.
@@ -122,7 +126,8 @@ impl Topic {
     /// # Errors
     /// If the topic's name and secret make no ticket, which a stored topic's always do.
     pub fn ticket(&self) -> Result<Ticket> {
-        let bare = Ticket::new(
+        let bare = Ticket::of(
+            self.ticket.writing(),
             self.ticket.owner(),
             self.ticket.secret().clone(),
             self.name(),
@@ -165,6 +170,8 @@ impl Topic {
             name: self.name().to_owned(),
             owner: self.ticket.owner(),
             owned: self.ticket.owner() == self.inner.id(),
+            writing: self.ticket.writing(),
+            may_write: self.may_write().await?,
             role: self.role,
             rule: state.as_ref().map_or(self.rule, |state| state.rule),
             entries: summary.set.count(),
@@ -181,7 +188,8 @@ impl Topic {
     /// Writes an entry of one item under the node's key. Durable when this returns.
     ///
     /// # Errors
-    /// If it is larger than 1 MiB, or the disk did not take it.
+    /// If it is larger than 1 MiB, this node may not write in the topic, or the disk did not take
+    /// it.
     pub async fn publish(&self, bytes: impl Into<Bytes>) -> Result<EntryHash> {
         let hashes = self.publish_many(vec![bytes.into()]).await?;
         hashes.first().copied().ok_or(Error::Stopped)

@@ -9,6 +9,10 @@ pub(crate) enum TopicCommand {
     New {
         /// Its name, for people
         name: String,
+        /// Who may write: open (whoever has the ticket) or granted (this node, and nodes that it
+        /// grants); it cannot be changed later
+        #[arg(long, value_name = "WHO", default_value_t)]
+        writing: osier::Writing,
     },
     /// Take part in a topic that somebody gave you the ticket of
     Join {

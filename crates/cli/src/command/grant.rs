@@ -24,9 +24,13 @@ pub(crate) fn grant(context: &Context, args: &GrantArgs) -> Outcome {
     context.out.either(&answer, &text)
 }
 
-pub(crate) fn revoke(context: &Context, topic: &str, node: &str) -> Outcome {
+pub(crate) fn revoke(context: &Context, topic: &str, node: &str, after: Option<&str>) -> Outcome {
     let reach = Reach::any(&context.config, Missing::Refuse)?;
-    let answer = reach.api.delete(&path(topic, node))?;
+    let path = match after {
+        Some(after) => format!("{}?after={}", path(topic, node), segment(after)),
+        None => path(topic, node),
+    };
+    let answer = reach.api.delete(&path)?;
     let text = format!("{node} does not count in {topic} any more, wherever this is heard");
     context.out.either(&answer, &text)
 }

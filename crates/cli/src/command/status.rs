@@ -67,6 +67,7 @@ pub(super) fn describe(context: &Context, topic: &Value) -> String {
         ),
         ("id", topic["id"].as_str().unwrap_or_default().to_owned()),
         ("owner", owner(topic)),
+        ("writing", writing(topic)),
         (
             "role",
             topic["role"].as_str().unwrap_or_default().to_owned(),
@@ -100,6 +101,15 @@ pub(super) fn describe(context: &Context, topic: &Value) -> String {
         return lines.join("\n");
     }
     format!("{}\n\n{}", lines.join("\n"), providers.render())
+}
+
+fn writing(topic: &Value) -> String {
+    let writing = topic["writing"].as_str().unwrap_or_default();
+    let may = match topic["may_write"].as_bool() {
+        Some(false) => " (not by this node)",
+        _ => "",
+    };
+    format!("{writing}{may}")
 }
 
 fn owner(topic: &Value) -> String {

@@ -1,5 +1,6 @@
 //! `osier topic`: make, join, look at, leave.
 
+use osier::Writing;
 use serde_json::{Value, json};
 
 use super::{Context, status};
@@ -14,7 +15,7 @@ use crate::{
 
 pub(crate) fn run(context: &Context, command: TopicCommand) -> Outcome {
     match command {
-        TopicCommand::New { name } => new(context, &name),
+        TopicCommand::New { name, writing } => new(context, &name, writing),
         TopicCommand::Join { ticket, role } => join(context, &ticket, role),
         TopicCommand::Ls => list(context),
         TopicCommand::Show { topic } => show(context, &topic),
@@ -27,9 +28,12 @@ pub(crate) fn run(context: &Context, command: TopicCommand) -> Outcome {
     }
 }
 
-fn new(context: &Context, name: &str) -> Outcome {
+fn new(context: &Context, name: &str, writing: Writing) -> Outcome {
     let reach = Reach::any(&context.config, Missing::Create)?;
-    let made = reach.api.post("/v1/topics", &json!({ "name": name }))?;
+    let made = reach.api.post(
+        "/v1/topics",
+        &json!({ "name": name, "writing": writing.as_str() }),
+    )?;
     let ticket = made["ticket"].as_str().unwrap_or_default();
     context.out.note(&format!(
         "made topic {name} ({}); its ticket:",
@@ -82,7 +86,7 @@ fn list(context: &Context) -> Outcome {
 /// Topics with their phase.
 pub(super) fn table(context: &Context, topics: &[Value]) -> String {
     let headings = [
-        "topic", "id", "phase", "entries", "authors", "role", "coverage",
+        "topic", "id", "phase", "entries", "authors", "role", "writing", "coverage",
     ];
     let mut table = Table::new(&headings);
     for topic in topics {
@@ -95,6 +99,7 @@ pub(super) fn table(context: &Context, topics: &[Value]) -> String {
             topic["entries"].to_string(),
             topic["authors"].to_string(),
             topic["role"].as_str().unwrap_or_default().to_owned(),
+            topic["writing"].as_str().unwrap_or_default().to_owned(),
             covered.unwrap_or_else(|| "-".to_owned()),
         ]);
     }

@@ -10,7 +10,7 @@ use axum::{
     extract::{Path, State},
     http::StatusCode,
 };
-use osier::{Role, Ticket, Topic};
+use osier::{Role, Ticket, Topic, Writing};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -51,7 +51,10 @@ pub(crate) async fn add(
     Body(add): Body<AddTopic>,
 ) -> ApiResult<(StatusCode, Json<shape::Topic>)> {
     let topic = match (add.name, add.ticket) {
-        (Some(name), None) => shared.osier.create_topic(&name).await?,
+        (Some(name), None) => {
+            let writing = parse_writing(add.writing.as_deref())?;
+            shared.osier.create_topic_for(writing, &name).await?
+        }
         (None, Some(ticket)) => join(&shared, &ticket, add.role.as_deref()).await?,
         _ => {
             let hint = "send {\"name\": ...} for a new topic or {\"ticket\": ...} to join one";
@@ -60,6 +63,11 @@ pub(crate) async fn add(
     };
     let described = describe(&topic).await?.with_ticket(&topic.ticket()?);
     Ok((StatusCode::CREATED, Json(described)))
+}
+
+fn parse_writing(writing: Option<&str>) -> ApiResult<Writing> {
+    let parsed = writing.map_or(Ok(Writing::Open), str::parse);
+    parsed.map_err(|error| ApiError::bad(error, "leave it out for an open topic"))
 }
 
 async fn join(shared: &Shared, ticket: &str, role: Option<&str>) -> ApiResult<Topic> {

@@ -158,6 +158,8 @@ export function event(it) {
       return ["diverged", "trusted providers disagree"];
     case "author_forked":
       return ["failed", `author ${short(it.author)} signed two entries at one place`];
+    case "withdrawn":
+      return ["degraded", `a revocation took ${count(it.entries)} entries out of the history`];
     case "provider_up":
       return ["", `${who} can be reached`];
     case "provider_down":

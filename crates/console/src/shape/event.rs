@@ -88,6 +88,9 @@ enum Told {
     CaughtUp { state_hash: Hex },
     /// An author has signed two entries at one place.
     AuthorForked { author: Hex, one: Hex, other: Hex },
+    /// A revocation in a granted topic has taken so many entries out of the history that were shown
+    /// before; read the topic anew to know which.
+    Withdrawn { entries: u64 },
     /// A provider can be reached.
     ProviderUp { provider: Hex },
     /// A provider cannot be reached any more.
@@ -245,6 +248,7 @@ impl Told {
                 one: hex(one),
                 other: hex(other),
             },
+            SyncEvent::Withdrawn { entries } => Self::Withdrawn { entries: *entries },
             SyncEvent::ProviderUp { provider } => Self::ProviderUp {
                 provider: hex(provider),
             },

@@ -131,6 +131,7 @@ pub(crate) fn every_event() -> Vec<(TopicId, Event)> {
             one: osier::EntryHash::from_bytes([1; 32]),
             other: osier::EntryHash::from_bytes([2; 32]),
         },
+        SyncEvent::Withdrawn { entries: 3 },
         SyncEvent::ProviderUp { provider },
         SyncEvent::ProviderDown { provider },
         SyncEvent::Lagged { missed: 2 },

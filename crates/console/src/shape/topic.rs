@@ -16,6 +16,9 @@ pub(crate) struct Topic {
     owner: Hex,
     /// Whether this node owns it.
     owned: bool,
+    writing: Writing,
+    /// Whether this node may write in it, as far as it knows what the owner has said.
+    may_write: bool,
     role: Role,
     /// When its history counts as complete, as `POST /v1/topics/{t}/rule` takes it.
     rule: String,
@@ -60,6 +63,8 @@ impl Topic {
             name: info.name.clone(),
             owner: hex(info.owner),
             owned: info.owned,
+            writing: info.writing.into(),
+            may_write: info.may_write,
             role: info.role.into(),
             rule: info.rule.to_string(),
             phase: state.map_or(Phase::Offline, |state| state.phase.into()),
@@ -93,6 +98,25 @@ impl Topic {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Topics {
     pub(crate) topics: Vec<Topic>,
+}
+
+/// Who may write in a topic, besides its owner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Writing {
+    /// Everybody who has the ticket.
+    Open,
+    /// Nodes that the owner has granted.
+    Granted,
+}
+
+impl From<osier::Writing> for Writing {
+    fn from(writing: osier::Writing) -> Self {
+        match writing {
+            osier::Writing::Open => Self::Open,
+            osier::Writing::Granted => Self::Granted,
+        }
+    }
 }
 
 /// In which capacity a node serves a topic.
@@ -301,6 +325,8 @@ pub(crate) fn camps(camps: &[(StateHash, Vec<osier::NodeId>)]) -> Vec<Camp> {
 #[serde(deny_unknown_fields)]
 pub(crate) struct AddTopic {
     pub(crate) name: Option<String>,
+    /// With a name: who may write, `open` or `granted`; `open` when left out. It cannot be changed.
+    pub(crate) writing: Option<String>,
     pub(crate) ticket: Option<String>,
     /// With a ticket: `archive`, `replay` or `peer`; `peer` when left out.
     pub(crate) role: Option<String>,

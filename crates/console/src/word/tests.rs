@@ -11,6 +11,8 @@ fn info(state: TopicState) -> TopicInfo {
         name: "lobby".to_owned(),
         owner: node(1),
         owned: false,
+        writing: osier::Writing::Open,
+        may_write: true,
         role: state.role,
         rule: state.rule,
         entries: state.entries,

@@ -3,7 +3,6 @@
 
 use osier_core::{Control, NodeId, Role, SessionId};
 use osier_engine::{SyncEvent, TopicPhase};
-use osier_policy::Rank;
 use osier_sim::{MS, NodeSpec, SEC, Time, World};
 
 use crate::support::{entries, joined_through, no_violation, phase};

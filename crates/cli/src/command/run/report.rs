@@ -62,5 +62,6 @@ fn is_told(event: &Event) -> bool {
             | SyncEvent::HistoryTruncated { .. }
             | SyncEvent::Diverged { .. }
             | SyncEvent::AuthorForked { .. }
+            | SyncEvent::Withdrawn { .. }
     )
 }
