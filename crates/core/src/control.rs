@@ -120,7 +120,7 @@ impl Manifest {
             let ticket = topic.ticket();
             ids.push(
                 ticket
-                    .map_err(|_| rule("ENT-33: names of 1 to 128 bytes"))?
+                    .map_err(|_| rule("ENT-33: topics that a ticket can be for"))?
                     .topic(),
             );
         }

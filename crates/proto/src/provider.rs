@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use finding::Finding;
 use osier_core::{
-    Instant, NodeId, NodeSecret, RequestId, Role, SessionId, Signed, TopicId, TopicKeys,
+    EntryHash, Instant, NodeId, NodeSecret, RequestId, Role, SessionId, Signed, TopicId, TopicKeys,
 };
 use stream::{Flow, Holes, Repair};
 use upload::Uploads;
@@ -414,6 +414,12 @@ impl Session for ProviderSession {
 
     fn has_work(&self) -> bool {
         !self.over && matches!(self.finding, Finding::Comparing(..))
+    }
+
+    fn withheld(&mut self, entries: Vec<EntryHash>) {
+        if !entries.is_empty() {
+            self.uploads.note_withheld();
+        }
     }
 
     fn durable(&mut self, batch: u64, ok: bool, now: Instant) {

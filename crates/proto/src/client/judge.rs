@@ -220,6 +220,10 @@ impl ClientSession {
         if granted.intake.has_forgotten() {
             return Ok(Count::Wrong(CutReason::Unauthentic));
         }
+        if granted.intake.has_waiting() && granted.withheld.is_any() {
+            // What vouches for them may be what was withheld.
+            return Ok(Count::Wrong(CutReason::Withheld));
+        }
         if granted.intake.has_waiting() {
             // All has come and is stored, so nothing can vouch for them any more. A ring may have
             // dropped the successor that did, here or there, and a window may not show it.

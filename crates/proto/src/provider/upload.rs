@@ -31,6 +31,8 @@ pub(super) struct Uploads {
     wanted: Wanted,
     intake: Intake,
     ended: bool,
+    /// Some of what came was not stored, since its authors may not write (`ENT-43`).
+    withheld: bool,
 }
 
 impl Uploads {
@@ -39,6 +41,7 @@ impl Uploads {
             wanted: Wanted::Nothing,
             intake: Intake::new(topic, None),
             ended: false,
+            withheld: false,
         }
     }
 
@@ -59,6 +62,11 @@ impl Uploads {
         };
         outstanding.extend(hashes);
         *count += hashes.len() as u64;
+    }
+
+    /// What vouches for others may be among what was not stored.
+    pub(super) fn note_withheld(&mut self) {
+        self.withheld = true;
     }
 
     /// How many entries were asked for or announced.
@@ -154,7 +162,8 @@ impl Uploads {
     /// Such an entry is not stored, and nobody is blamed.
     pub(super) fn check(&self, with_ring: bool) -> Result<(), Fault> {
         let unsigned = self.ended && self.intake.is_settled() && self.intake.has_waiting();
-        if unsigned && !with_ring && !self.intake.has_forgotten() {
+        let excused = with_ring || self.withheld || self.intake.has_forgotten();
+        if unsigned && !excused {
             return Err(Rule::Unauthentic.into());
         }
         Ok(())

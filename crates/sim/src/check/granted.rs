@@ -131,9 +131,13 @@ impl Checks {
         };
         let none = Words::default();
         let words = self.words.get(&(node, topic)).unwrap_or(&none);
+        // What lies below a ring's floor it has dropped, but for tips.
+        let floor = holdings.floor.unwrap_or(OrderKey::MIN);
         let wrong = holdings.at.keys().find(|hash| {
             let entry = self.known.get(hash);
-            entry.is_some_and(|entry| entry.author != owner && !words.allow(hash, entry))
+            entry.is_some_and(|entry| {
+                entry.key >= floor && entry.author != owner && !words.allow(hash, entry)
+            })
         });
         if let Some(hash) = wrong.copied() {
             let what = format!("n{node} counts {hash:?}, whose author may not write it");

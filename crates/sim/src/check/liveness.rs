@@ -64,7 +64,9 @@ impl World {
         let spec = &self.nodes[node].spec;
         let deep =
             |(peer, _, role): &(NodeIndex, _, Role)| self.is_up(*peer) && *role != Role::Replay;
-        let sole = spec.role == Role::Archive && spec.trust.is_empty();
+        // Whom it grants, a hostile author too, it knows as a provider (`POL-12`).
+        let knows_nobody = spec.trust.is_empty() && self.knobs.granted == 0;
+        let sole = spec.role == Role::Archive && knows_nobody;
         node != 0 || sole || spec.trust.iter().any(deep)
     }
 

@@ -30,6 +30,11 @@ impl Withheld {
         }
     }
 
+    /// Whether anything was withheld, stored since or not.
+    pub(super) fn is_any(&self) -> bool {
+        !self.entries.is_empty()
+    }
+
     /// Whether something of it is still not stored.
     pub(super) fn is_open(&self, view: &dyn View) -> Result<bool, ViewError> {
         if self.more {
