@@ -77,8 +77,8 @@ impl OwnerWords {
         standings.filter_map(|(node, (_, standing))| Some((*node, (*standing)?)))
     }
 
-    /// Whether the owner's last word on a node is a grant; none if the owner has never spoken of it.
-    /// In a granted topic only a granted node, or the owner, may write (`ENT-41`).
+    /// Whether the owner's last word on a node is a grant; none if the owner has never spoken of
+    /// it. In a granted topic only a granted node, or the owner, may write (`ENT-41`).
     pub fn grant(&self, node: NodeId) -> Option<bool> {
         let (_, standing) = self.standings.get(&node)?;
         Some(standing.is_some())

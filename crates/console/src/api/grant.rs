@@ -1,5 +1,10 @@
 //! `/v1/topics/{t}/grants/{node}`: what the topic's owner says of whose word counts, for everybody.
 
+#![expect(
+    unused_qualifications,
+    reason = "in what utoipa makes of the parameters"
+)]
+
 use axum::{
     Json,
     extract::{Path, State},

@@ -12,8 +12,8 @@ use crate::{
     writing::Writing,
 };
 
-/// A word as it is written. A word has one form: the later variants are for what the earlier cannot
-/// say, so that what an older version wrote, and reads, stays as it was.
+/// A word as it is written. A word has one form (`ENT-35`): the later variants are for what the
+/// earlier cannot say, so that what an older version wrote, and reads, stays as it was.
 #[derive(Serialize, Deserialize)]
 pub(super) enum Word {
     Grant {

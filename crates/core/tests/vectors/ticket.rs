@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use crate::support::{Fields, File, hex, sized, unannotated};
 
 const ABOUT: &[&str] = &[
-    "Tickets (specs/01-entry.md, ENT-20 to ENT-23, ENT-40). text: as pasted; hex: its bytes, one line a",
-    "field, without the check sum. yay: what it says and what follows from it; it is written again",
+    "Tickets (specs/01-entry.md, ENT-20 to ENT-23, ENT-40). text: as pasted; hex: its bytes, one a",
+    "line, without the check sum. yay: what it says and what follows from it; it is written again",
     "the same but for case and space around it. nay: why it is refused.",
     "proof: of holding the secret of the first ticket, for a connection and a request.",
 ];

@@ -128,8 +128,8 @@ impl ProviderSession {
         total == self.ours.set
     }
 
-    /// In a window, tips and the owner's words below the floor are out of the ranges' sight: they are sent when the
-    /// client shows no tip as late.
+    /// In a window, tips and the owner's words below the floor are out of the ranges' sight: they
+    /// are sent when the client shows no tip as late.
     fn plan_low_tips(&mut self, ours: &[Head], theirs: &[Head]) -> Result<(), Fault> {
         let Some(window) = self.window else {
             return Ok(());
