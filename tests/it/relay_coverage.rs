@@ -162,8 +162,8 @@ fn kinds_are_covered_apart() {
     );
 }
 
-/// NOS-74: a relay that takes no more for now gets the rest later; a deletion by address reaches a relay
-/// that still has what it deletes.
+/// NOS-74: a relay that takes no more for now gets the rest later; a deletion by address reaches a
+/// relay that still has what it deletes.
 #[test]
 fn a_push_waits_and_a_sync_tells_of_deletions_by_address() {
     let times = Arc::new(AtomicUsize::new(0));
