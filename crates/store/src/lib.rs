@@ -21,7 +21,7 @@
 //! | `gate`, `writer`, `waiting`, `cut_off` | who may write in a granted topic |
 //! | `causal` | what is named comes first in the log |
 //! | `author`, `hole`, `frontier_tree`, `order_index` | what a batch changes besides the log |
-//! | `snapshot`, `order_view`, `lookup` | the read path |
+//! | `snapshot`, `order_view`, `open_chunk`, `lookup` | the read path |
 //! | `retention`, `drop` | rings |
 //! | `topic`, `token`, `trust`, `control`, `point` | rows beside history |
 //! | `projection`, `item` | indexes that others keep in the same transaction, and what they serve |
@@ -53,6 +53,7 @@ mod look;
 mod lookup;
 mod migrate;
 mod open;
+mod open_chunk;
 mod order_index;
 mod order_view;
 mod point;

@@ -6,13 +6,14 @@ use std::{
 };
 
 use osier_proto::ViewError;
-use osier_reconcile::{Bound, Item, Storage, Sum, Summary};
+use osier_reconcile::{Bound, Item, Storage, Summary};
 use redb::ReadOnlyTable;
 
 use crate::{
     error::Cause,
     key::TopicNo,
-    order_index::{Found, OrderIndex, bounds, highest, item_of, lowest, order_key},
+    open_chunk::{OpenChunk, OpenChunks},
+    order_index::{Found, OrderIndex, bounds, highest, item_of, items_of, lowest, order_key},
 };
 
 const DOING: &str = "reading the order of entries";
@@ -26,6 +27,7 @@ pub(crate) struct OrderView {
     order: OrderTable,
     chunk: ChunkTable,
     index: OnceLock<Arc<OrderIndex>>,
+    open: OpenChunks,
 }
 
 impl OrderView {
@@ -45,6 +47,7 @@ impl OrderView {
             order,
             chunk,
             index: cell,
+            open: OpenChunks::default(),
         }
     }
 
@@ -72,42 +75,39 @@ impl OrderView {
             return Ok(index.total());
         };
         let inside = rank - found.before.count;
-        let mut sum = Sum::ZERO;
-        if inside * 2 <= found.chunk.sum.count {
-            self.walk(&found, |items| add(items.take(count(inside)), &mut sum))?;
-            return Ok(found.before + Summary { count: inside, sum });
+        if inside == 0 {
+            return Ok(found.before);
         }
-        let behind = found.chunk.sum.count - inside;
-        self.walk(&found, |items| {
-            add(items.rev().take(count(behind)), &mut sum)
-        })?;
-        Ok(found.before + found.chunk.sum - Summary { count: behind, sum })
+        let sum = self.open(&found)?.first(count(inside));
+        Ok(found.before + sum.ok_or(short())?)
     }
 
-    fn walk<T>(
-        &self,
-        found: &Found,
-        read: impl FnOnce(redb::Range<'static, &'static [u8; 44], ()>) -> Result<T, Cause>,
-    ) -> Result<T, Cause> {
+    /// The items of a chunk, and their sums.
+    fn open(&self, found: &Found) -> Result<Arc<OpenChunk>, Cause> {
         let no = self.no.expect("a topic without a number has no chunk");
-        let (from, to) = bounds(no, found);
-        read(self.order.range::<&[u8; 44]>(&from..&to)?)
+        let read = || items_of(&self.order, no, found);
+        self.open.get(found.before.count, read)
     }
 
     fn item_at(&self, rank: u64) -> Result<Item, Cause> {
         let found = self.index()?.at_rank(rank);
         let found = found.ok_or(Cause::damaged("a rank past the end of the order"))?;
         let inside = count(rank - found.before.count);
-        let item = self.walk(&found, |mut items| {
-            items.nth(inside).transpose().map_err(Cause::from)
-        })?;
-        item.map(|(key, _)| item_of(key.value())).ok_or(short())
+        let chunk = self.open(&found)?;
+        chunk.items.get(inside).copied().ok_or(short())
     }
 
     fn each(&self, ranks: Range<u64>, each: &mut dyn FnMut(Item)) -> Result<(), Cause> {
         let (Some(found), Some(no)) = (self.index()?.at_rank(ranks.start), self.no) else {
             return Ok(());
         };
+        if ranks.end <= found.before.count + found.chunk.sum.count {
+            let inside = |rank| count(rank - found.before.count);
+            let chunk = self.open(&found)?;
+            let items = chunk.items.get(inside(ranks.start)..inside(ranks.end));
+            items.ok_or(short())?.iter().copied().for_each(each);
+            return Ok(());
+        }
         let (from, _) = bounds(no, &found);
         let skip = count(ranks.start - found.before.count);
         let wanted = ranks.end.saturating_sub(ranks.start);
@@ -154,43 +154,9 @@ impl OrderView {
         let Some(found) = index.find(&bound.floor()) else {
             return Ok(0);
         };
-        let mut inside = 0;
-        self.walk(&found, |items| {
-            for row in items {
-                if !item_of(row?.0.value()).is_below(bound) {
-                    break;
-                }
-                inside += 1;
-            }
-            Ok(())
-        })?;
-        Ok(found.before.count + inside)
-    }
-}
-
-fn add<K: AsKey>(items: impl Iterator<Item = K>, sum: &mut Sum) -> Result<(), Cause> {
-    for item in items {
-        *sum += Sum::from_le_bytes(&item.id()?);
-    }
-    Ok(())
-}
-
-/// A row of the order, or why it could not be read.
-trait AsKey {
-    fn id(self) -> Result<[u8; 32], Cause>;
-}
-
-impl AsKey
-    for Result<
-        (
-            redb::AccessGuard<'static, &'static [u8; 44]>,
-            redb::AccessGuard<'static, ()>,
-        ),
-        redb::StorageError,
-    >
-{
-    fn id(self) -> Result<[u8; 32], Cause> {
-        Ok(item_of(self?.0.value()).id)
+        let chunk = self.open(&found)?;
+        let inside = chunk.items.partition_point(|item| item.is_below(bound));
+        Ok(found.before.count + inside as u64)
     }
 }
 
