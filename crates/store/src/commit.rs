@@ -173,7 +173,7 @@ impl<'b> Work<'b> {
         let mut spare = Vec::new();
         if self.authors.values().any(|author| author.new) {
             for row in tables.spare.range::<&[u8; 8]>(&from..=&to)? {
-                spare.push(key::number_of_spare(row?.0.value()));
+                spare.push(key::number_of_spare(*row?.0.value()));
             }
         }
         let given_out = u32::try_from(spare.len())

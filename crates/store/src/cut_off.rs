@@ -150,7 +150,7 @@ fn rebuilt(
     }
     tables
         .tip
-        .retain_in::<&[u8; 48], _>(&from..=&to, |_, _| false)?;
+        .retain_in::<&[u8; 48], _>(&from..=&to, |_, ()| false)?;
     let named_by_gone: BTreeSet<EntryHash> = gone.values().flatten().copied().collect();
     let mut unnamed = left.all.clone();
     unnamed.retain(|(_, hash)| !left.named.contains(hash));

@@ -140,8 +140,8 @@ pub(crate) fn spare_bounds(no: TopicNo) -> ([u8; 8], [u8; 8]) {
     (spare(no, AuthorNo(0)), spare(no, AuthorNo(u32::MAX)))
 }
 
-pub(crate) fn number_of_spare(key: &[u8; 8]) -> AuthorNo {
-    AuthorNo(u32::from_be_bytes(part(key, 4)))
+pub(crate) fn number_of_spare(key: [u8; 8]) -> AuthorNo {
+    AuthorNo(u32::from_be_bytes(part(&key, 4)))
 }
 
 /// All keys of a topic in `frontier`.

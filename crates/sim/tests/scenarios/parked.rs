@@ -57,15 +57,14 @@ fn vouched(world: &World, node: usize) -> Option<(NodeId, Option<SessionId>)> {
 fn drained(world: &mut World, node: usize, provider: NodeId) -> (Time, SessionId) {
     let ended = |world: &World| {
         let told = world.told(node, 0);
-        let found = told.into_iter().find_map(|(at, event)| match event {
+        told.into_iter().find_map(|(at, event)| match event {
             SyncEvent::SyncEnded {
                 provider: with,
                 session,
                 outcome: "drained",
             } if *with == provider => Some((at, *session)),
             _ => None,
-        });
-        found
+        })
     };
     let done = world.run_while(30 * SEC, |world| ended(world).is_none());
     no_violation(world);

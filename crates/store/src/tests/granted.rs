@@ -141,7 +141,7 @@ fn a_revocation_cuts_off_what_comes_after_and_beside() {
     let done = commit(&store, &[owner.revoke(1, Some(&entries[2]))]);
     assert_eq!(done.removed.len(), 3);
     assert_eq!(held(&store, &entries), [true, true, true, false, false]);
-    assert_eq!(held(&store, &[branch.clone()]), [false]);
+    assert_eq!(held(&store, std::slice::from_ref(&branch)), [false]);
     let again = commit(&store, std::slice::from_ref(&branch));
     assert_eq!(again.entries[0].1, Fate::Withheld, "it is not smuggled in");
     let done = commit(&store, &[owner.grant(1)]);
@@ -222,9 +222,8 @@ fn valid(all: &[Verified<Entry>]) -> Vec<Verified<Entry>> {
         let author = entry.signer();
         match words.get(&author) {
             _ if author == node(OWNER) => true,
-            None => false,
             Some((_, osier_core::Leave::All)) => true,
-            Some((_, osier_core::Leave::UpTo(None))) => false,
+            None | Some((_, osier_core::Leave::UpTo(None))) => false,
             Some((_, osier_core::Leave::UpTo(Some((seq, head))))) => {
                 let (mut part, mut next) = (BTreeSet::new(), Some((seq.get(), *head)));
                 while let Some((seq, hash)) = next.filter(|(seq, _)| *seq > 0) {
