@@ -1,8 +1,14 @@
 //! The index answers like the slow relay in memory, whatever came, in whatever order.
 
-use osier_nostr::{CanonicalQuestion, EventId, Filter, Page, testing::Oracle};
-use osier_store::{Storage, VectorStorage};
-use proptest::{prelude::*, test_runner::Config};
+use std::collections::BTreeSet;
+
+use osier_core::{TopicId, testing::topic};
+use osier_nostr::{CanonicalQuestion, Event, EventId, Fanout, Filter, Page, testing::Oracle};
+use osier_store::{Lsn, Storage, VectorStorage, testing::SimDisk};
+use proptest::{
+    prelude::*,
+    test_runner::{Config, TestCaseResult, TestRunner},
+};
 
 use super::{
     generate::{TIMES, arrange, arrival, filter_draft, history, page},
@@ -10,7 +16,38 @@ use super::{
 };
 use crate::{Budget, Settings};
 
+/// Events of a history, where there are some histories, and where there are ten thousand.
 const MOST: usize = 24;
+const FEW: usize = 16;
+
+/// Random histories of what is promised; of the rest, some.
+const CASES: u32 = 10_000;
+const SOME_CASES: u32 = 1_700;
+
+/// A property as so many tests, each with its share of the cases: every history has a store of its
+/// own, and side by side they use all cores.
+macro_rules! in_shares {
+    ($(
+        $(#[$doc:meta])*
+        fn $name:ident($($pattern:pat in $strategy:expr),+ $(,)?) $body:block
+    )+) => {
+        $($(#[$doc])* mod $name {
+            use super::*;
+
+            const SHARES: u32 = 10;
+
+            fn share() {
+                let all = ($($strategy,)+);
+                let mut runner = TestRunner::new(cases(CASES / SHARES));
+                let ran = runner.run(&all, |($($pattern,)+)| -> TestCaseResult { $body; Ok(()) });
+                assert!(ran.is_ok(), "{}\n{runner}", ran.unwrap_err());
+            }
+
+            in_shares!(one two three four five six seven eight nine ten);
+        })+
+    };
+    ($($share:ident)+) => { $(#[test] fn $share() { share(); })+ };
+}
 
 fn cases(least: u32) -> Config {
     let mut config = Config::default();
@@ -69,7 +106,7 @@ fn same_storage(
 }
 
 /// The questions of NIP-45, and those of one author, kind or tag, are counted right.
-fn same_questions(bench: &Bench, events: &[osier_nostr::Event]) -> Result<(), TestCaseError> {
+fn same_questions(bench: &Bench, events: &[Event]) -> Result<(), TestCaseError> {
     let (view, nobody) = (bench.view(), viewer(&[]));
     let ids = events.iter().take(4).map(|event| event.id().to_string());
     for value in ids.chain((0..4).map(|n| author(n).to_string())) {
@@ -96,17 +133,14 @@ fn same_questions(bench: &Bench, events: &[osier_nostr::Event]) -> Result<(), Te
     Ok(())
 }
 
-proptest! {
-    #![proptest_config(cases(1_700))]
-
+in_shares! {
     /// NOS-16, NOS-27, NOS-109: every plan gives what a walk over all events gives, in order, with
     /// the same end, however the reading is cut into chunks.
-    #[test]
     fn a_plan_is_the_full_scan(
-        events in history(MOST), arrival in arrival(MOST),
+        events in history(FEW), arrival in arrival(FEW),
         requests in prop::collection::vec(
             (prop::collection::vec(filter_draft(), 1..3), prop::collection::vec(0_u8..4, 0..2),
-             1_u64..9, 4_u64..22, 1_usize..9, 1_usize..30), 8),
+             1_u64..9, 4_u64..22, 1_usize..9, 1_usize..30), 3),
     ) {
         let mut bench = Bench::with(settings());
         for entry in arrange(&events, &arrival) {
@@ -128,12 +162,11 @@ proptest! {
 
     /// NOS-67, NOS-110: a count is what a request without bounds would get, and its sketch is that
     /// of who signed it.
-    #[test]
     fn a_count_is_what_a_request_gets(
-        events in history(MOST), arrival in arrival(MOST),
+        events in history(FEW), arrival in arrival(FEW),
         requests in prop::collection::vec(
             (prop::collection::vec(filter_draft(), 1..4), prop::collection::vec(0_u8..4, 0..2),
-             4_u64..22), 10),
+             4_u64..22), 3),
         kept_events_min in prop::sample::select(vec![2, 2048]),
     ) {
         let mut bench = Bench::with(Settings { kept_events_min, ..settings() });
@@ -173,6 +206,111 @@ proptest! {
         same_questions(&bench, &events)?;
     }
 
+    /// NOS-10, NOS-108: who was subscribed from the start has been told once of every event that a
+    /// request finds now, and of nothing else but what has been hidden since.
+    fn stored_is_live(
+        events in history(FEW), arrival in arrival(FEW),
+        requests in prop::collection::vec(
+            (prop::collection::vec(filter_draft(), 1..3), prop::collection::vec(0_u8..4, 0..2)), 3),
+        now in 4_u64..22,
+    ) {
+        let mut bench = Bench::new();
+        let (mut fanout, mut asked) = (Fanout::new(), Vec::new());
+        for (at, (drafts, keys)) in requests.iter().enumerate() {
+            let filters = drafts.iter().map(|draft| draft.build(&events).with_limit(None));
+            let filters: Vec<Filter> = filters.collect();
+            fanout.insert(at, filters.iter().cloned());
+            asked.push((filters, viewer(keys)));
+        }
+        let mut told: Vec<Vec<Event>> = vec![Vec::new(); asked.len()];
+        for (entry, lsn) in arrange(&events, &arrival).into_iter().zip(1..) {
+            bench.commit(&entry);
+            let fresh = bench.index.fresh(topic(), Lsn::new(lsn), seconds(now));
+            for event in fresh.unwrap().unwrap().events {
+                for at in fanout.matching(&event) {
+                    if asked[at].1.sees(&event) {
+                        told[at].push(event.clone());
+                    }
+                }
+            }
+        }
+        let view = bench.view();
+        for ((filters, viewer), mut told) in asked.into_iter().zip(told) {
+            let pages: Vec<Page> = filters.iter().map(|filter| page(filter, u64::MAX)).collect();
+            let (found, _) = scan(&view, &pages, &viewer, now, Budget::default());
+            let found: BTreeSet<EventId> = found.iter().map(Event::id).collect();
+            let count = told.len();
+            told.retain(|event| bench.oracle.fate(event, seconds(now)).is_none());
+            let live: BTreeSet<EventId> = told.iter().map(Event::id).collect();
+            prop_assert_eq!(live.len(), told.len(), "each once, of {}", count);
+            prop_assert_eq!(&live, &found, "{:?}", filters);
+        }
+    }
+
+    /// NOS-29, NOS-104: deletions, replacements, expirations and requests to vanish converge: the
+    /// index is a function of the set of events, however they came, in however many topics, and
+    /// agrees with the log. What was fanned out as fresh came once.
+    fn any_order_of_arrival_gives_the_same_index(
+        events in history(FEW), one in arrival(FEW), two in arrival(FEW), three in arrival(FEW),
+        purge in any::<bool>(),
+    ) {
+        let mut first = Bench::with(settings());
+        let mut told: Vec<EventId> = Vec::new();
+        for (entry, lsn) in arrange(&events, &one).into_iter().zip(1..) {
+            first.commit(&entry);
+            let fresh = first.fresh(lsn, 0);
+            prop_assert!(fresh.iter().all(|id| entry.iter().any(|event| event.id() == *id)));
+            told.extend(fresh);
+        }
+        told.sort_unstable();
+        let length = told.len();
+        told.dedup();
+        prop_assert_eq!(told.len(), length, "each once");
+        let mut second = Bench::with(settings());
+        for entry in arrange(&events, &two) {
+            second.commit(&entry);
+        }
+        // In two topics, from a disk, and purged between two entries.
+        let disk = SimDisk::new();
+        let mut third = Bench::on(&disk, settings());
+        for (at, entry) in arrange(&events, &three).into_iter().enumerate() {
+            let place = TopicId::from_bytes([u8::from(at % 2 == 0); 32]);
+            third.commit_in(place, &entry);
+            if purge && at == 2 {
+                third.index.purge(seconds(12)).unwrap();
+            }
+        }
+        if purge {
+            for bench in [&first, &second, &third] {
+                bench.index.purge(seconds(12)).unwrap();
+            }
+        }
+        for bench in [&first, &second, &third] {
+            let shown = bench.ids("{}", &viewer(&[0, 1, 2, 3]), 12);
+            let everything = filter("{}");
+            let right = bench.oracle.matching(&everything, &viewer(&[0, 1, 2, 3]), seconds(12));
+            let right: Vec<EventId> = right.into_iter().map(Event::id).collect();
+            prop_assert_eq!(shown, right);
+        }
+        // Places depend on the log; all else on the set.
+        let without_places = |bench: &Bench| {
+            let mut dump = dump(&bench.view());
+            dump.remove("copy");
+            let events = dump.get_mut("event").unwrap();
+            for (_, row) in events.iter_mut() {
+                row.truncate(15);
+            }
+            dump
+        };
+        prop_assert_eq!(without_places(&first), without_places(&second));
+        prop_assert_eq!(without_places(&first), without_places(&third));
+        first.check();
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(SOME_CASES))]
+
     /// NOS-80, NOS-105: what is compared is what matches and may be seen, whether it is gathered or
     /// read from a set.
     #[test]
@@ -205,58 +343,6 @@ proptest! {
                 prop_assert!(few.len().unwrap() > 2, "never cut to what is allowed");
             }
         }
-    }
-}
-
-proptest! {
-    #![proptest_config(cases(1_700))]
-
-    /// NOS-29, NOS-104: deletions, replacements, expirations and requests to vanish converge: the
-    /// index is a function of the set of events, however they came, and agrees with the log. What
-    /// was fanned out as fresh came once.
-    #[test]
-    fn any_order_of_arrival_gives_the_same_index(
-        events in history(MOST), one in arrival(MOST), two in arrival(MOST), purge in any::<bool>(),
-    ) {
-        let mut first = Bench::with(settings());
-        let mut told: Vec<EventId> = Vec::new();
-        for (entry, lsn) in arrange(&events, &one).into_iter().zip(1..) {
-            first.commit(&entry);
-            let fresh = first.fresh(lsn, 0);
-            prop_assert!(fresh.iter().all(|id| entry.iter().any(|event| event.id() == *id)));
-            told.extend(fresh);
-        }
-        told.sort_unstable();
-        let length = told.len();
-        told.dedup();
-        prop_assert_eq!(told.len(), length, "each once");
-        let mut second = Bench::with(settings());
-        for entry in arrange(&events, &two) {
-            second.commit(&entry);
-        }
-        if purge {
-            first.index.purge(seconds(12)).unwrap();
-            second.index.purge(seconds(12)).unwrap();
-        }
-        for bench in [&first, &second] {
-            let shown = bench.ids("{}", &viewer(&[0, 1, 2, 3]), 12);
-            let everything = filter("{}");
-            let right = bench.oracle.matching(&everything, &viewer(&[0, 1, 2, 3]), seconds(12));
-            let right: Vec<EventId> = right.into_iter().map(osier_nostr::Event::id).collect();
-            prop_assert_eq!(shown, right);
-        }
-        // Places depend on the log; all else on the set.
-        let without_places = |bench: &Bench| {
-            let mut dump = dump(&bench.view());
-            dump.remove("copy");
-            let events = dump.get_mut("event").unwrap();
-            for (_, row) in events.iter_mut() {
-                row.truncate(15);
-            }
-            dump
-        };
-        prop_assert_eq!(without_places(&first), without_places(&second));
-        first.check();
     }
 
     /// NOS-100: what is built from the log is what was built as it came.
