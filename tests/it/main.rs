@@ -6,6 +6,7 @@ mod command_line;
 mod kill;
 mod relay;
 mod relay_coverage;
+mod relay_drop;
 mod relay_ephemeral;
 mod relay_case;
 mod relay_frame;

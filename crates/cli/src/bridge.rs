@@ -74,6 +74,7 @@ fn settings(config: &Config, listen: SocketAddr) -> Settings {
     nostr.newest_s = relay.newest_s;
     nostr.page_events_max = relay.page_events_max;
     nostr.quotas = relay.quotas;
+    settings.drop_hidden = relay.drop_hidden;
     settings.connections_max = relay.connections_max;
     settings.connections_per_ip_max = relay.connections_per_ip_max;
     settings

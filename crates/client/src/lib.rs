@@ -59,8 +59,8 @@ mod topic;
 mod upkeep;
 
 pub use osier_core::{
-    Coverage, Duration, Entry, EntryHash, EntryHeader, IdTextInvalid, Instant, Item, Kind, NodeId,
-    Role, SessionId, StateHash, Ticket, TicketInvalid, TopicId, Verified, Writing,
+    Coverage, DropReason, Duration, Entry, EntryHash, EntryHeader, IdTextInvalid, Instant, Item,
+    Kind, NodeId, Role, SessionId, StateHash, Ticket, TicketInvalid, TopicId, Verified, Writing,
 };
 pub use osier_engine::{
     BehindCause, BehindState, Convergence, DegradedReason, EntryPhase, PassedOn, ProviderState,

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use self::header::VERSION;
 pub use self::{
     header::{EntryHeader, Kind, Seq},
-    wire::{Item, WireEntry},
+    wire::{DropReason, Item, WireEntry},
 };
 use crate::{
     codec::{Malformed, decode_canonical, encode_canonical},

@@ -44,7 +44,7 @@ pub use control::{Control, Manifest, SpaceTopic};
 pub use coverage::{Coverage, Role};
 pub use domain::{Domain, keyed_hash};
 pub use entry::{
-    Entry, EntryDraft, EntryError, EntryHeader, Item, Kind, Seq, SignedEntry, WireEntry,
+    DropReason, Entry, EntryDraft, EntryError, EntryHeader, Item, Kind, Seq, SignedEntry, WireEntry,
 };
 pub use envelope::{
     EnvelopeError, KeyCache, NodeSecret, Payload, SignatureInvalid, Signed, Verified,

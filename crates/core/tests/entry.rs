@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 use osier_core::{
-    Duration, Entry, EntryDraft, EntryHash, Instant, Item, KeyCache, Kind, OrderKey, Seq,
-    SignedEntry, Timestamp, TopicId, Verified, WireEntry, decode_canonical, encode_canonical,
+    DropReason, Duration, Entry, EntryDraft, EntryHash, Instant, Item, KeyCache, Kind, OrderKey,
+    Seq, SignedEntry, Timestamp, TopicId, Verified, WireEntry, decode_canonical, encode_canonical,
     limit,
     testing::{Chain, secret},
 };
@@ -65,6 +65,7 @@ proptest! {
     fn dropped_items_leave_the_entry_what_it_is(draft in draft(), drop in any::<u32>()) {
         let made = draft.sign(&secret(1)).expect("a legal draft");
         let items = made.items().iter().enumerate().map(|(at, item)| match item {
+            Item::Held(_) if drop >> at & 3 == 3 => item.gone(DropReason::Replaced),
             Item::Held(_) if drop >> at & 1 == 1 => Item::Dropped(item.hash()),
             held => held.clone(),
         });

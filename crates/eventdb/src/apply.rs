@@ -8,9 +8,7 @@ use std::{
     ops::Bound,
 };
 
-use osier_nostr::{
-    Event, EventId, EventKind, Letter, Seconds, UnverifiedEvent, effects, hidden_from_all,
-};
+use osier_nostr::{Event, EventId, EventKind, Letter, Seconds, UnverifiedEvent, effects};
 use osier_store::{Item, ItemPlace, ItemSource, LogItems};
 use redb::{CursorError, ReadableTable, Table, WriteTransaction};
 
@@ -42,7 +40,7 @@ pub(crate) struct Writer<'a> {
     pub(crate) tables: Tables<'a>,
     items: &'a LogItems<'a>,
     /// Up to when expired events have been taken out; they do not come in again.
-    purged: Seconds,
+    pub(crate) purged: Seconds,
 }
 
 impl<'a> Writer<'a> {
@@ -161,7 +159,8 @@ impl<'a> Writer<'a> {
             let Some(event) = self.load(id)? else {
                 continue;
             };
-            if self.is_hidden(&event)? {
+            if let Some(hidden) = self.hidden(&event)? {
+                self.doom(&event, hidden)?;
                 gone.push(event);
             }
             if gone.len() == REMOVE_STEP {
@@ -171,17 +170,14 @@ impl<'a> Writer<'a> {
         self.change(&[], &gone)
     }
 
-    fn is_hidden(&self, event: &Event) -> Result<bool, redb::Error> {
-        let hidden = hidden_from_all(event, &fact::written(&self.tables), self.purged)?;
-        Ok(hidden.is_some())
-    }
-
     fn insert_shown(&mut self, unknown: Vec<Vec<Arrival>>) -> Result<Vec<Arrival>, redb::Error> {
         let mut shown = Vec::new();
         for same in unknown {
+            let places: Vec<ItemPlace> = same.iter().map(|it| it.place).collect();
             let mut same = same.into_iter();
             let Some(first) = same.next() else { continue };
-            if self.is_hidden(&first.event)? {
+            if let Some(hidden) = self.hidden(&first.event)? {
+                self.doom_at(&first.event, hidden, &places)?;
                 continue;
             }
             for other in same {
@@ -414,7 +410,7 @@ fn event_row(arrival: &Arrival) -> EventRow {
 }
 
 /// All copies of an event.
-fn copies(id: &EventId) -> ([u8; 45], [u8; 45]) {
+pub(crate) fn copies(id: &EventId) -> ([u8; 45], [u8; 45]) {
     let (mut from, mut to) = ([0; 45], [0xff; 45]);
     from[..32].copy_from_slice(id.as_bytes());
     to[..32].copy_from_slice(id.as_bytes());

@@ -116,6 +116,7 @@ struct Checking<'a> {
     /// Items of entries that are no events.
     invalid: BTreeSet<ItemPlace>,
     facts: fact::Right,
+    /// Whether the log has lost some of what it held.
     pruned: bool,
     sets: BTreeMap<u32, RangeSet>,
     right: Totals,
@@ -212,6 +213,9 @@ impl<'a> Checking<'a> {
                 self.invalid.insert(place);
             }
         }
+        // What was dropped cannot say again what it did.
+        let mut items = entries.iter().flat_map(|(_, entry)| entry.items());
+        self.pruned |= items.any(|item| item.bytes().is_none());
         for arrival in &arrivals {
             self.facts
                 .record(&arrival.event, &self.inner.db.settings().urls);

@@ -150,6 +150,9 @@ impl EventIndex {
                 for id in &ids {
                     gone.extend(writer.load(id)?);
                 }
+                for event in &gone {
+                    writer.doom(event, osier_nostr::Hidden::Expired)?;
+                }
                 writer.change(&[], &gone)?;
                 if ids.len() < limit::PURGE_STEP_EVENTS {
                     let until = meta::purged(&writer.tables.meta)?.max(now);

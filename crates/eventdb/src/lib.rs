@@ -33,7 +33,7 @@
 //! | `verify`, `recent` | which items are events; what was used lately |
 //! | `fact` | what events did to others, on disk |
 //! | `facet`, `sets`, `sketch` | under what an event is found, compared and counted |
-//! | `apply` | the write path |
+//! | `apply`, `doom` | the write path; which texts may leave the log |
 //! | `plan`, `cursor`, `merge` | from a filter to candidates in order |
 //! | `view`, `scan`, `count`, `records` | the read path |
 //! | `check` | is it what the log says |
@@ -49,6 +49,7 @@ mod count;
 mod covered;
 mod cursor;
 mod db;
+mod doom;
 mod error;
 mod facet;
 mod fact;

@@ -72,3 +72,6 @@ const _: () = assert!(
 /// Stretches of time that are remembered of what was read of another relay, for one filter. Over it
 /// the shortest is forgotten, and read again.
 pub(crate) const COVERED_SPANS_MAX: usize = 256;
+
+/// Items whose bytes leave the log in one transaction: what a write of others waits for.
+pub(crate) const DROP_STEP_ITEMS: usize = 512;

@@ -10,7 +10,7 @@ type Text = &'static str;
 type Bytes = &'static [u8];
 
 /// The format of the tables. An index of another one is built anew (`NOS-100`).
-pub(crate) const FORMAT: u32 = 1;
+pub(crate) const FORMAT: u32 = 2;
 
 const STATE: &str = "state";
 const COMMIT: &str = "commit";

@@ -68,6 +68,8 @@ tables! {
     deleted_address = "nostr_deleted_address": Fixed<16> => Fixed<8>;
     /// Public key to the second up to which it has vanished.
     vanished = "nostr_vanished": Fixed<32> => Fixed<8>;
+    /// Place of an event that is hidden for good, to why: its text may leave the log.
+    doomed = "nostr_doomed": Fixed<13> => Fixed<1>;
     /// Question and facet to how many match, and a sketch of who signed them.
     sketch = "nostr_sketch": Fixed<17> => Fixed<SKETCH_BYTES>;
 }

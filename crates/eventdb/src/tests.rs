@@ -3,6 +3,7 @@
 mod case;
 mod covered;
 mod crash;
+mod drop;
 mod generate;
 mod property;
 mod small;

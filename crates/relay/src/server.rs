@@ -183,7 +183,7 @@ impl Attached {
         let shown = Arc::clone(&completion);
         let relay = Relay::start(clock, nostr, hub, index.clone(), completion);
         let relay = Arc::new(relay.map_err(RelayError::Thread)?);
-        let purging = purge::run(index.clone(), clock);
+        let purging = purge::run(index.clone(), clock, settings.drop_hidden);
         let target = target.into();
         let passer = Passer {
             waiting: relay.ingest.passing(),

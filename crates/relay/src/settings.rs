@@ -28,6 +28,8 @@ pub struct Settings {
     pub nostr: osier_nostr::Settings,
     /// What NIP-11 says of the operator.
     pub identity: Identity,
+    /// Whether the texts of events that are hidden for good leave the log (`NOS-113`).
+    pub drop_hidden: bool,
     /// Connections open at once.
     pub connections_max: usize,
     /// Connections of one IP address that is not this machine.
@@ -63,6 +65,7 @@ impl Settings {
                     .to_owned(),
                 ..Identity::default()
             },
+            drop_hidden: true,
             connections_max: limit::CONNECTIONS_MAX,
             connections_per_ip_max: limit::CONNECTIONS_PER_IP_MAX,
             handshake_within: limit::HANDSHAKE_WITHIN,

@@ -23,6 +23,7 @@
 //! | `author`, `hole`, `frontier_tree`, `order_index` | what a batch changes besides the log |
 //! | `snapshot`, `order_view`, `open_chunk`, `lookup` | the read path |
 //! | `retention`, `drop` | rings |
+//! | `gone` | items whose bytes have left |
 //! | `topic`, `token`, `trust`, `control`, `point` | rows beside history |
 //! | `projection`, `item` | indexes that others keep in the same transaction, and what they serve |
 //! | `range_set` | sets of (time, id) with chunk sums for them: the `order_index` for hire |
@@ -45,6 +46,7 @@ mod drop;
 mod error;
 mod frontier_tree;
 mod gate;
+mod gone;
 mod hole;
 mod item;
 mod key;

@@ -9,10 +9,13 @@
 //! 1     0 held here   4 length   n bytes
 //!       1 dropped     32 hash
 //!       2 held apart  4 length   (bytes in the `body` table)
+//!       3 gone        32 hash    1 why
 //! ```
 
 use bytes::Bytes;
-use osier_core::{Entry, EntryHeader, Item, ItemHash, WireEntry, decode_canonical, limit};
+use osier_core::{
+    DropReason, Entry, EntryHeader, Item, ItemHash, WireEntry, decode_canonical, limit,
+};
 use osier_proto::Lsn;
 
 use crate::{
@@ -31,6 +34,7 @@ pub(crate) const INLINE_BODY_BYTES_MAX: usize = 16 * 1024;
 const HELD: u8 = 0;
 const DROPPED: u8 = 1;
 const APART: u8 = 2;
+const GONE: u8 = 3;
 
 /// Writes the row of an entry into `out`, and says whether its held items go apart.
 pub(crate) fn encode(entry: &Entry, out: &mut Vec<u8>) -> bool {
@@ -53,6 +57,11 @@ pub(crate) fn encode(entry: &Entry, out: &mut Vec<u8>) -> bool {
             Item::Dropped(hash) => {
                 out.push(DROPPED);
                 out.extend_from_slice(hash.as_bytes());
+            }
+            Item::Gone(hash, reason) => {
+                out.push(GONE);
+                out.extend_from_slice(hash.as_bytes());
+                out.push(reason.to_byte());
             }
             Item::Held(bytes) => {
                 let length = u32::try_from(bytes.len()).expect("bodies are at most 1 MiB");
@@ -93,6 +102,11 @@ pub(crate) fn decode(
                 Item::Held(row.slice_ref(cut.bytes(length)?))
             }
             DROPPED => Item::Dropped(ItemHash::from_bytes(cut.fixed()?)),
+            GONE => {
+                let hash = ItemHash::from_bytes(cut.fixed()?);
+                let reason = DropReason::from_byte(cut.byte()?);
+                Item::Gone(hash, reason.ok_or(Cause::damaged(WHAT))?)
+            }
             APART => {
                 let length = cut.u32()? as usize;
                 let bytes = body(number)?.filter(|bytes| bytes.len() == length);
@@ -135,6 +149,10 @@ pub(crate) fn item(row: &[u8], number: u16) -> Result<Found<'_>, Cause> {
             }
             DROPPED => {
                 cut.fixed::<32>()?;
+                Found::Nothing
+            }
+            GONE => {
+                cut.fixed::<33>()?;
                 Found::Nothing
             }
             APART => Found::Apart(cut.u32()? as usize),

@@ -59,7 +59,8 @@ fn log_rows(work: &Work<'_>, tables: &mut Tables<'_>) -> Result<(), Cause> {
     Ok(())
 }
 
-fn body_rows(
+/// Writes the held items of an entry whose body stands apart.
+pub(crate) fn body_rows(
     tables: &mut Tables<'_>,
     no: key::TopicNo,
     lsn: Lsn,

@@ -68,6 +68,7 @@ pub(crate) const KEYS: &[Key] = &[
         "true",
     ),
     key("relay.gate_messages", "OSIER_RELAY_GATE_MESSAGES", "true"),
+    key("relay.drop_hidden", "OSIER_RELAY_DROP_HIDDEN", "true"),
     key("relay.count", "OSIER_RELAY_COUNT", "true"),
     key("relay.hll_rule", "OSIER_RELAY_HLL_RULE", "\"merged\""),
     key("relay.negentropy", "OSIER_RELAY_NEGENTROPY", "true"),

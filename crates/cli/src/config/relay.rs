@@ -39,6 +39,8 @@ pub(crate) struct RelayConfig {
     pub(crate) finish_needs_sync: bool,
     /// Whether direct messages are shown to those involved only.
     pub(crate) gate_messages: bool,
+    /// Whether the texts of events that are hidden for good leave the log.
+    pub(crate) drop_hidden: bool,
     /// Whether `COUNT` is answered.
     pub(crate) count: bool,
     /// By which rule sketches are made.
@@ -89,6 +91,7 @@ impl RelayConfig {
             eose_hints: layers.flag("relay.eose_hints")?,
             finish_needs_sync: layers.flag("relay.finish_needs_sync")?,
             gate_messages: layers.flag("relay.gate_messages")?,
+            drop_hidden: layers.flag("relay.drop_hidden")?,
             count: layers.flag("relay.count")?,
             hll_rule: match layers
                 .one_of("relay.hll_rule", &["merged", "draft"])?

@@ -35,8 +35,18 @@ enum Item {
     Text(String),
     /// Other bytes.
     Base64(String),
-    /// Its hash; the piece itself was dropped.
+    /// Its hash; the piece itself was dropped, and nobody has said why.
     Dropped(Hex),
+    /// The piece was dropped, for a reason.
+    Gone(Gone),
+}
+
+/// A piece that was dropped by the rules of its kind.
+#[derive(Debug, Serialize, ToSchema)]
+struct Gone {
+    hash: Hex,
+    /// `deleted`, `vanished`, `replaced` or `expired`.
+    why: &'static str,
 }
 
 impl Entry {
@@ -58,9 +68,13 @@ impl Entry {
 
 impl Item {
     fn new(item: &osier::Item) -> Self {
-        match item.bytes() {
-            None => Self::Dropped(hex(item.hash())),
-            Some(bytes) => match std::str::from_utf8(bytes) {
+        match (item.bytes(), item.reason()) {
+            (None, None) => Self::Dropped(hex(item.hash())),
+            (None, Some(reason)) => Self::Gone(Gone {
+                hash: hex(item.hash()),
+                why: reason.as_str(),
+            }),
+            (Some(bytes), _) => match std::str::from_utf8(bytes) {
                 Ok(text) => Self::Text(text.to_owned()),
                 Err(_) => Self::Base64(data_encoding::BASE64.encode(bytes)),
             },

@@ -23,6 +23,48 @@ pub enum Item {
     Held(Bytes),
     /// It was dropped; its hash keeps the body verifiable.
     Dropped(ItemHash),
+    /// The same, and whoever dropped it says why. That is said, not signed: it is for people.
+    Gone(ItemHash, DropReason),
+}
+
+/// Why an item was dropped: the rules of its kind hide it from everybody for good. The number of
+/// each is the wire and the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum DropReason {
+    /// Who may delete it did.
+    Deleted,
+    /// Whose it was asked for everything of theirs to be forgotten.
+    Vanished,
+    /// A newer version took its place.
+    Replaced,
+    /// Its time was over.
+    Expired,
+}
+
+impl DropReason {
+    const ALL: [Self; 4] = [Self::Deleted, Self::Vanished, Self::Replaced, Self::Expired];
+
+    /// Its number.
+    pub const fn to_byte(self) -> u8 {
+        self as u8
+    }
+
+    /// The reason with a number.
+    pub fn from_byte(byte: u8) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|reason| reason.to_byte() == byte)
+    }
+
+    /// In one word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Deleted => "deleted",
+            Self::Vanished => "vanished",
+            Self::Replaced => "replaced",
+            Self::Expired => "expired",
+        }
+    }
 }
 
 impl Item {
@@ -30,7 +72,7 @@ impl Item {
     pub fn hash(&self) -> ItemHash {
         match self {
             Self::Held(bytes) => ItemHash::from_bytes(Domain::Item.hash(&[bytes])),
-            Self::Dropped(hash) => *hash,
+            Self::Dropped(hash) | Self::Gone(hash, _) => *hash,
         }
     }
 
@@ -38,8 +80,22 @@ impl Item {
     pub fn bytes(&self) -> Option<&Bytes> {
         match self {
             Self::Held(bytes) => Some(bytes),
-            Self::Dropped(_) => None,
+            Self::Dropped(_) | Self::Gone(..) => None,
         }
+    }
+
+    /// Why it is not held, as far as whoever dropped it has said.
+    pub fn reason(&self) -> Option<DropReason> {
+        match self {
+            Self::Held(_) | Self::Dropped(_) => None,
+            Self::Gone(_, reason) => Some(*reason),
+        }
+    }
+
+    /// The same without its bytes.
+    #[must_use]
+    pub fn gone(&self, reason: DropReason) -> Self {
+        Self::Gone(self.hash(), reason)
     }
 }
 

@@ -55,6 +55,7 @@ fn described(entry: SignedEntry, bytes: &[u8]) -> Value {
     let items = entry.items().iter().map(|item| match item {
         Item::Held(bytes) => json!(bytes.len()),
         Item::Dropped(_) => json!("dropped"),
+        Item::Gone(_, reason) => json!(reason.as_str()),
     });
     json!({
         "hash": entry.hash().to_string(),
@@ -163,6 +164,13 @@ fn accepted() -> Vec<Value> {
         .field("hash of item 0", Domain::Item.hash(&[b"gone"]))
         .field("item 1 is held", [0])
         .field("item 1", sized(b"here"));
+    let expired = Fields::default()
+        .field("number of items", [2])
+        .field("item 0 is gone", [2])
+        .field("hash of item 0", Domain::Item.hash(&[b"gone"]))
+        .field("reason: expired", [3])
+        .field("item 1 is held", [0])
+        .field("item 1", sized(b"here"));
     let x = held(&[b"x"]);
     vec![
         vector("minimal", &minimal()),
@@ -174,6 +182,10 @@ fn accepted() -> Vec<Value> {
         vector(
             "a dropped item",
             &signed(&header(&[b"gone", b"here"]), &dropped),
+        ),
+        vector(
+            "the same, gone for a reason",
+            &signed(&header(&[b"gone", b"here"]), &expired),
         ),
         vector("the greatest seq", &signed(&last, &x)),
         vector("a Nostr event", &bent("kind", varint(1))),
@@ -201,6 +213,12 @@ fn refused() -> Vec<Value> {
         body.field("item 0 is dropped", [1])
             .field("hash of item 0", hash)
     };
+    let no_reason = Fields::default()
+        .field("number of items", [1])
+        .field("item 0 is gone", [2])
+        .field("hash of item 0", Domain::Item.hash(&[b"x"]))
+        .field("reason", [4]);
+    let no_reason = signed(&header(&[b"x"]), &no_reason);
     let short = header(&[b"x"]).before("body_hash");
     vec![
         vector("version 2", &bent("version", [2])),
@@ -247,8 +265,9 @@ fn refused() -> Vec<Value> {
         ),
         vector(
             "an item neither held nor dropped",
-            &minimal().with("item 0 is held", [2]),
+            &minimal().with("item 0 is held", [3]),
         ),
+        vector("gone for a reason that is not", &no_reason),
         vector(
             "an item longer than all bytes",
             &minimal().with("item 0", varint(1 << 40)),

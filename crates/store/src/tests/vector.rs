@@ -4,7 +4,8 @@ use std::{fs, path::PathBuf};
 
 use data_encoding::HEXLOWER;
 use osier_core::{
-    Cut, EntryHash, NodeId, OrderKey, Role, Seq, SetSum, StateHash, Timestamp,
+    Cut, DropReason, EntryHash, NodeId, OrderKey, Role, Seq, SetSum, SignedEntry, StateHash,
+    Timestamp, WireEntry,
     testing::{Chain, secret},
 };
 use osier_proto::Lsn;
@@ -111,6 +112,19 @@ fn share() -> Share {
     }
 }
 
+fn without_item() -> Vec<u8> {
+    let entry = Chain::new(1).next(b"body");
+    let items = vec![entry.items()[0].gone(DropReason::Expired)];
+    let header = entry.header_bytes().clone();
+    let wire = WireEntry::from_parts(header, &entry.signature(), items);
+    let left = SignedEntry::parse(wire).expect("an entry").trust_stored();
+    let mut row = Vec::new();
+    assert!(!log::encode(&left, &mut row));
+    let read = log::decode(&row, &|_| Ok(None)).expect("a row");
+    assert_eq!(read, left.to_wire());
+    row
+}
+
 fn rows() -> Value {
     let mut small = Vec::new();
     let mut large = Vec::new();
@@ -150,6 +164,7 @@ fn rows() -> Value {
         "point, ring": hex(&point(Some(place(5))).encode()),
         "log": hex(&small),
         "log, body apart": hex(&large),
+        "log, its item gone": hex(&without_item()),
         "head": hex(&head(false).encode()),
         "head, forked": hex(&head(true).encode()),
         "chunk": hex(&row::encode_chunk(&chunk)),
