@@ -104,11 +104,28 @@ fn doubtful(topic: &Topic, now: Instant) -> Option<NodeId> {
     oldest.map(|(node, _)| *node)
 }
 
+/// What another's watermark that agrees with ours is worth against one of ours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Word {
+    /// Ours is superfluous.
+    Enough,
+    /// Two of them make it so.
+    Counts,
+    /// Ours is wanted all the same.
+    CountsNothing,
+}
+
 impl Topic {
-    /// Whether a watermark of this signer makes one of ours superfluous. An archive goes by other
-    /// archives only: their clients go by their word, and would have to ask for it.
-    pub(crate) fn speaks_for_us(&self, signer: NodeId) -> bool {
+    /// What a watermark of this signer is worth. An archive goes by other archives only: their
+    /// clients go by their word, and would have to ask for it. So for all others the word of one
+    /// archive is enough (`GOS-12`).
+    pub(crate) fn word_of(&self, signer: NodeId) -> Word {
         let standing = self.trust.trusted(signer);
-        self.role != Role::Archive || standing.is_some_and(|s| s.role == Role::Archive)
+        let archive = standing.is_some_and(|s| s.role == Role::Archive);
+        match (self.role, archive) {
+            (Role::Archive, true) | (Role::Peer | Role::Replay, false) => Word::Counts,
+            (Role::Archive, false) => Word::CountsNothing,
+            (Role::Peer | Role::Replay, true) => Word::Enough,
+        }
     }
 }

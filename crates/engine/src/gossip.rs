@@ -5,6 +5,7 @@ use osier_policy::Outcome;
 use osier_proto::{Gossip, GossipMessage, Watermark, decode_gossip, encode_gossip};
 
 use crate::{
+    audit::Word,
     catch_up::Claim,
     engine::{Engine, Now},
     event::{BehindCause, SyncEvent},
@@ -172,13 +173,15 @@ impl Engine {
         let (mine, theirs) = (topic.held.summary, heard.summary);
         // Equal tips do not make equal sets: a hole may be open on one side only.
         let whole = mine.coverage.is_complete() && theirs.coverage.is_complete();
-        let speaks_for_us = topic.speaks_for_us(signer);
+        let word = topic.word_of(signer);
         let peer = topic.peer_mut(signer, now.at);
         if theirs.state == mine.state && (theirs.set == mine.set || !whole) {
             peer.agreed = Some(now.at);
             peer.lagging = None;
-            if speaks_for_us {
-                topic.trickle.hear_consistent();
+            match word {
+                Word::Enough => topic.trickle.hear_enough(),
+                Word::Counts => topic.trickle.hear_consistent(),
+                Word::CountsNothing => {}
             }
             return;
         }

@@ -67,3 +67,4 @@ pub use output::{
     CommandError, Commit, GrantSession, NotGranted, NotGrantedBecause, OpenSession, Output,
     OwnerWord, PassedOn, Reply,
 };
+pub use trickle::Trickle;

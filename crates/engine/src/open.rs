@@ -1,7 +1,7 @@
 //! Taking part in a topic, and leaving it.
 
 use osier_core::{NodeId, TopicId};
-use osier_policy::{NO_PROVIDER_AFTER, Rule};
+use osier_policy::{NO_PROVIDER_AFTER, Rule, start_jitter};
 use osier_proto::FailureReason;
 
 use crate::{
@@ -29,6 +29,7 @@ impl Engine {
             }
         }
         topic.peers.remove(&self.me);
+        pace_restart(&mut topic, now, random);
         let swarm = topic.keys.gossip_topic();
         let bootstrap = bootstrap(&topic, self.me);
         self.topics.insert(id, topic);
@@ -106,6 +107,18 @@ impl Engine {
             let peers = topic.peers.keys().copied().collect();
             self.put(Output::JoinPeers { topic: id, peers });
         }
+    }
+}
+
+/// Who holds a token was here before: a node that starts again, perhaps with many others, which
+/// must not all ask at one moment (`POL-28`). A joiner asks at once.
+fn pace_restart(topic: &mut Topic, now: Now, random: u64) {
+    if topic.tokens.is_empty() {
+        return;
+    }
+    let at = now.at.after(start_jitter(random));
+    for peer in topic.peers.values_mut() {
+        peer.retry_at = Some(at);
     }
 }
 

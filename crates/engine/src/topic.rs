@@ -89,7 +89,7 @@ impl Topic {
             completion: Completion::new(held_before(setup.newest), now),
             newest: setup.newest,
             recent: setup.newest.map(|newest| newest.time),
-            trickle: Trickle::new(now, random),
+            trickle: Trickle::new(now, setup.role == Role::Archive, random),
             audits: Audits::new(now),
             unauthentic: Unauthentic::default(),
             gossip_sequence: gossip_base,

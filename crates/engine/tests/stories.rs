@@ -13,8 +13,8 @@ use osier_engine::{
 };
 use osier_policy::Rule;
 use osier_proto::{
-    Gossip, GossipMessage, Hello, Lsn, StoreId, StorePoint, Summary, WIRE_VERSION, Watermark,
-    encode_gossip,
+    Gossip, GossipMessage, Hello, Lsn, ResumePoint, StoreId, StorePoint, Summary, Token, TokenSeal,
+    WIRE_VERSION, Watermark, encode_gossip,
     limit::{EPHEMERAL_BYTES_MAX, GOSSIP_PAYLOAD_BYTES_MAX},
     testing::{MemorySource, Pair, PairConfig},
 };
@@ -44,10 +44,15 @@ fn ticket(owner: u64) -> Ticket {
 impl Desk {
     /// Node `me` takes part in a topic of node `owner`.
     fn open(me: u64, owner: u64, role: Role) -> Self {
+        Self::open_with(me, owner, role, Vec::new())
+    }
+
+    /// The same with tokens of earlier sessions.
+    fn open_with(me: u64, owner: u64, role: Role, tokens: Vec<(NodeId, Token)>) -> Self {
         let now = Instant::START;
         let config = EngineConfig {
             secret: secret(me),
-            seed: [3; 32],
+            seed: [u8::try_from(me).expect("few nodes") + 1; 32],
         };
         let clock = Now {
             at: now,
@@ -72,7 +77,7 @@ impl Desk {
             role,
             rule: Rule::default(),
             trust: Vec::new(),
-            tokens: Vec::new(),
+            tokens,
             words: OwnerWords::default(),
             summary: Summary::empty(),
             point: StorePoint {
@@ -241,6 +246,36 @@ impl Desk {
 
 fn node(n: u64) -> NodeId {
     secret(n).node_id()
+}
+
+/// A token of an earlier session with a node.
+fn token(of: u64) -> (NodeId, Token) {
+    let point = ResumePoint {
+        store: StoreId::from_bytes([1; 16]),
+        topic: ticket(of).topic(),
+        lsn: Lsn::START,
+        prefix: Summary::empty().set,
+        pruned: 0,
+    };
+    (node(of), TokenSeal::new(&secret(of)).seal(&point))
+}
+
+/// `POL-26`: who starts again asks a little later, and every node at its own time; who joins asks
+/// at once.
+#[test]
+fn a_restart_asks_spread() {
+    assert_eq!(Desk::open(2, 1, Role::Peer).asked(), 1);
+    let mut early = 0;
+    for me in 2..22 {
+        let mut desk = Desk::open_with(me, 1, Role::Peer, vec![token(1)]);
+        assert_eq!(desk.asked(), 0);
+        desk.pass(100);
+        let asked = desk.asked();
+        early += asked;
+        desk.pass(151);
+        assert_eq!(asked + desk.asked(), 1);
+    }
+    assert!((3..17).contains(&early), "{early} of 20 within 100 ms");
 }
 
 #[test]

@@ -24,6 +24,7 @@
 //! | `relay` | nodes that are Nostr relays: events, and the index over each disk |
 //! | `check` | safety at every step; liveness and agreement at the end |
 //! | `run` | one run of one seed |
+//! | `crowd` | thousands of light nodes: what things cost when there are many |
 //! | `lean` | a light node: engine, machines and a store in memory |
 //! | `model` | a small world in which every path is tried |
 //! | `replay`, `shrink` | a seed run twice; a failing seed made smaller |
@@ -35,6 +36,7 @@
 mod author;
 mod check;
 mod clock;
+pub mod crowd;
 mod dice;
 mod disk;
 mod event;
