@@ -36,6 +36,9 @@ mod tests {
             "it has just begun"
         );
         assert!(!is_hopeless(minute, 0, None), "nobody knows yet");
-        assert!(is_hopeless(Duration::from_secs(3_601), 9, None), "nobody will");
+        assert!(
+            is_hopeless(Duration::from_secs(3_601), 9, None),
+            "nobody will"
+        );
     }
 }

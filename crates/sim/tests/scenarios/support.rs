@@ -131,11 +131,10 @@ pub(crate) fn vouchers(world: &World, node: usize) -> Vec<NodeId> {
 /// Whether a node has told that another cannot be counted on.
 pub(crate) fn has_degraded(world: &World, node: usize, other: usize) -> bool {
     let other = world.node_id(other);
-    has_told(
-        world,
-        node,
-        |event| matches!(event, SyncEvent::HistorySyncDegraded { provider, .. } if *provider == other),
-    )
+    has_told(world, node, |event| match event {
+        SyncEvent::HistorySyncDegraded { provider, .. } => *provider == other,
+        _ => false,
+    })
 }
 
 /// Nodes 0 and 1 are archives that hold 30 entries, and 1 is a liar; node 2 will join and ranks the
