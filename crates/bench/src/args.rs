@@ -14,12 +14,15 @@ pub(crate) struct Args {
     /// Rows to run; all of them when none is named.
     #[arg(value_enum, ignore_case = true)]
     rows: Vec<Row>,
-    /// Sizes in entries; each row has its own by default.
+    /// Sizes in entries, for S1 in nodes; each row has its own by default.
     #[arg(long, value_delimiter = ',')]
     pub(crate) sizes: Vec<u64>,
     /// Where to write the figures as JSON.
     #[arg(long)]
     pub(crate) write: Option<PathBuf>,
+    /// Where to write the plot of row S1 as SVG, with its figures beside it as JSON.
+    #[arg(long)]
+    pub(crate) plot: Option<PathBuf>,
     /// Figures of an earlier run to compare with.
     #[arg(long)]
     pub(crate) baseline: Option<PathBuf>,
@@ -66,6 +69,8 @@ pub(crate) enum Row {
     B6,
     /// Relay: live events beside subscriptions that come and go.
     B7,
+    /// A simulated swarm: what completion costs a node, in nodes.
+    S1,
 }
 
 impl Args {

@@ -18,6 +18,7 @@ mod args;
 mod dataset;
 mod limits;
 mod pair;
+mod plot;
 mod process;
 mod relay;
 mod report;

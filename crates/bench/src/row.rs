@@ -7,6 +7,7 @@ mod p4;
 mod p5;
 mod p7;
 mod relay;
+mod s1;
 
 use std::path::Path;
 
@@ -39,6 +40,7 @@ impl Row {
             Self::B5 => relay::count(&args.sizes(&[20_000, 100_000]), &args.peers()?, report),
             Self::B6 => relay::compare(&args.sizes(&[100_000, 1_000_000]), &args.peers()?, report),
             Self::B7 => relay::churn(&args.sizes(&[100, 1_000]), &args.peers()?, report),
+            Self::S1 => s1::run(&args.sizes(&[1_000]), args.plot.as_deref(), report),
             Self::P7 => p7::run(&args.sizes(&[10_000, 100_000, 1_000_000]), report),
         }
     }

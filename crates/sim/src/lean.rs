@@ -221,7 +221,7 @@ impl Lean {
                 self.asks.remove(&ask);
                 Act::Refuse(ask, refuse)
             }
-            Output::SessionDurable { key, batch, ok } => {
+            Output::SessionDurable { key, batch, ok, .. } => {
                 return self.drive_machine(key, now, |machine| {
                     machine.session().durable(batch, ok, now);
                 });

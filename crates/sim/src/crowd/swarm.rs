@@ -188,7 +188,7 @@ impl Crowd {
         let sort = match message.expect("own gossip decodes").into_inner().body {
             Gossip::Watermark(_) => Sort::Watermark,
             Gossip::Provider { .. } => Sort::Role,
-            Gossip::Live(_) | Gossip::Announce { .. } => Sort::Entry,
+            Gossip::Live(_) | Gossip::Announce { .. } | Gossip::Ephemeral { .. } => Sort::Entry,
         };
         self.figures.broadcast(sort);
         if !self.swarm.places[node].up {

@@ -35,6 +35,10 @@ pub(super) fn write(source: &MemorySource, commit: &Commit) -> TopicReport {
         summary: view.summary(),
         last: view.point().last,
         holes: view.hole_count(),
+        // The small world's topics are open.
+        withheld: Vec::new(),
+        removed: Vec::new(),
+        missed: false,
     }
 }
 
