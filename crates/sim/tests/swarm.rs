@@ -1,8 +1,8 @@
 //! What a swarm costs does not depend on its size, and the model of large swarms says what engines
 //! say.
 //!
-//! The first takes some 30 s of CPU without optimisation: a thousand engines, each of which verifies
-//! every word of the swarm.
+//! The first takes some 30 s of CPU without optimisation: a thousand engines, each of which
+//! verifies every word of the swarm.
 
 use osier_sim::crowd::{Cost, measure, model};
 
@@ -15,9 +15,9 @@ fn show(name: &str, cost: &Cost) {
     println!("{name}: {cost:?}");
 }
 
-/// `GOS-12`: at 1,000 nodes the model agrees with engines: bytes while entries are written and
-/// watermarks within a third; hops on average, and bytes in quiet, when both count a dozen messages,
-/// within a factor of two.
+/// `GOS-12`: at 1,000 nodes the model agrees with engines. Bytes while entries are written, and
+/// watermarks, are within a third; hops on average, and bytes in quiet, when both count a dozen
+/// messages, within a factor of two.
 #[test]
 fn the_model_agrees_with_engines() {
     let (exact, light) = (measure(1_000, 1), model(1_000, 1));

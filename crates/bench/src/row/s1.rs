@@ -20,7 +20,7 @@ const ENGINES_MAX: u64 = 10_000;
 /// Draws follow from it; any other gives much the same.
 const SEED: u64 = 1;
 
-/// Bytes a minute that a node may receive for completion while an entry is written each half minute.
+/// Bytes that a node may receive in a minute in which two entries are written.
 const BUSY_MAX: f64 = 20_000.0;
 
 /// The same while nothing is written.

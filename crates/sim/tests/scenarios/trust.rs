@@ -82,7 +82,7 @@ fn grant_during_session() {
 fn revoke_during_session() {
     let mut world = half_way(true, false);
     let node = world.node_id(1);
-    world.decree(0, 0, &Control::Revoke { node });
+    world.decree(0, 0, &Control::Revoke { node, last: None });
     counts_no_more(world);
 }
 
