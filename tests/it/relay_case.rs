@@ -158,7 +158,7 @@ fn case_ct_03_a_register_holds_leading_zeros_and_one() {
         let register = &mut registers[usize::from(key[8])];
         *register = rank.max(*register);
     }
-    let right: String = registers.iter().map(|it| format!("{it:02x}")).collect();
+    let right = data_encoding::HEXLOWER.encode(&registers);
     let answer = client.count(&[json!({ "kinds": [7], "#e": [liked] })]);
     assert_eq!(answer, json!({ "count": 60, "hll": right }));
 }

@@ -39,7 +39,10 @@ impl Pager {
             Some("NEG-OPEN") => say(socket, &json!(["NEG-ERR", message[1], "blocked: no"])),
             Some("REQ") => {
                 let filter = &message[2];
-                notes.lock().unwrap().push(filter.clone());
+                notes
+                    .lock()
+                    .expect("no test thread has failed")
+                    .push(filter.clone());
                 if left.fetch_sub(1, Ordering::SeqCst) == 0 {
                     let _ = socket.close(None);
                     return;
@@ -65,7 +68,7 @@ impl Pager {
 
     /// The filters that were asked for since the last call.
     fn asked(&self) -> Vec<Value> {
-        std::mem::take(&mut self.asked.lock().unwrap())
+        std::mem::take(&mut self.asked.lock().expect("no test thread has failed"))
     }
 }
 
@@ -91,7 +94,7 @@ fn page<'a>(events: &'a [Event], filter: &Value) -> Vec<&'a Event> {
 fn a_pull_goes_on_and_asks_for_nothing_twice() {
     let start = now() - 10_000;
     let of = |n: u64| {
-        let kind = if n % 2 == 0 { 1 } else { 7 };
+        let kind = if n.is_multiple_of(2) { 1 } else { 7 };
         testing::event(1, start + n, kind, &[], &n.to_string())
     };
     let relay = Pager::of((0..400).map(of).collect());
@@ -147,7 +150,15 @@ fn a_pull_goes_on_and_asks_for_nothing_twice() {
 #[test]
 fn kinds_are_covered_apart() {
     let start = now() - 10_000;
-    let of = |n: u64| testing::event(1, start + n, [1, 6, 7][n as usize % 3], &[], "x");
+    let of = |n: u64| {
+        testing::event(
+            1,
+            start + n,
+            [1, 6, 7][usize::try_from(n % 3).expect("less than 3")],
+            &[],
+            "x",
+        )
+    };
     let relay = Pager::of((0..90).map(of).collect());
     let here = Node::start();
     let pull = |kinds: &str| {

@@ -132,9 +132,10 @@ impl Error {
             | Self::Causal(_)
             | Self::NotOwner { .. }
             | Self::NotItsEntry { .. }
-            | Self::Node(NodeError::Command(CommandError::MayNotWrite(_)))
             | Self::Manifest(_)
-            | Self::Node(NodeError::Command(CommandError::Invalid(_))) => Fault::Caller,
+            | Self::Node(NodeError::Command(
+                CommandError::MayNotWrite(_) | CommandError::Invalid(_),
+            )) => Fault::Caller,
             Self::UnknownTopic(_)
             | Self::NoSpace(_)
             | Self::Node(NodeError::Command(CommandError::UnknownTopic(_))) => Fault::Unknown,

@@ -64,12 +64,12 @@ impl Bucket {
     }
 
     /// Whether all its tokens are there: it can be forgotten.
-    pub fn is_full(&self, now: Instant) -> bool {
+    pub fn is_full(self, now: Instant) -> bool {
         self.full_at <= now
     }
 
     /// When all its tokens are there again.
-    pub fn full_at(&self) -> Instant {
+    pub fn full_at(self) -> Instant {
         self.full_at
     }
 }

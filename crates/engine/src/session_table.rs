@@ -9,6 +9,7 @@ use crate::input::{BatchId, SessionKey};
 
 /// A session that this node opened.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(crate) struct Asking {
     pub(crate) topic: TopicId,
     pub(crate) provider: NodeId,

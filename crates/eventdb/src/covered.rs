@@ -92,8 +92,11 @@ fn read(
     let mut coverage = Coverage::none();
     for row in table.range::<&[u8; 24]>(&from..=&to)? {
         let (since, until) = row?;
-        let [.., a, b, c, d, e, f, g, h] = *since.value();
-        let since = Seconds::new(u64::from_be_bytes([a, b, c, d, e, f, g, h]));
+        let (_, since) = since
+            .value()
+            .split_last_chunk()
+            .ok_or_else(|| damaged("a span"))?;
+        let since = Seconds::new(u64::from_be_bytes(*since));
         let until = Seconds::new(u64::from_be_bytes(*until.value()));
         let span = since
             .zip(until)

@@ -290,12 +290,11 @@ impl Crowd {
         member.life += 1;
         member.begun = 0;
         member.watch = Watch::opened(self.now, SLACK, Lsn::new(u64::MAX));
-        match &mut member.lean {
-            Some(lean) => lean.restart(seed, now),
-            None => {
-                let (spec, source) = (member.spec.clone(), Arc::clone(&member.source));
-                member.lean = Some(Lean::new(spec, source, seed, now));
-            }
+        if let Some(lean) = &mut member.lean {
+            lean.restart(seed, now);
+        } else {
+            let (spec, source) = (member.spec.clone(), Arc::clone(&member.source));
+            member.lean = Some(Lean::new(spec, source, seed, now));
         }
         self.carry(node);
     }

@@ -263,7 +263,7 @@ fn draw_crowd(knobs: &mut Knobs, dice: &mut Dice) {
     }
     knobs.nodes = dice.range(13, NODES_MAX);
     knobs.archives = dice.range(1, 4);
-    knobs.liars = dice.range(0, (knobs.archives + 1) / 2);
+    knobs.liars = dice.range(0, knobs.archives.div_ceil(2));
     knobs.late = knobs.late.min(knobs.nodes / 3);
     // Everybody asks whom it trusts: all of all would be a matter of sessions alone.
     knobs.mutual = 0;

@@ -3,6 +3,8 @@
 //! Each takes some 20 s of CPU without optimisation: a thousand engines and their sessions. What is
 //! asserted is listed in `docs/testing.md`.
 
+#![expect(clippy::print_stdout, reason = "figures are what it is run for")]
+
 use osier_engine::limit::SESSIONS_SERVED_MAX;
 use osier_sim::{
     MS, SEC, Time,

@@ -4,6 +4,8 @@
 //! The first takes some 30 s of CPU without optimisation: a thousand engines, each of which
 //! verifies every word of the swarm.
 
+#![expect(clippy::print_stdout, reason = "figures are what it is run for")]
+
 use osier_sim::crowd::{Cost, measure, model};
 
 /// The greater over the smaller.
@@ -37,11 +39,11 @@ fn the_model_agrees_with_engines() {
 fn a_watermark_costs_the_same_in_any_swarm() {
     let small = model(300, 1);
     show("300", &small);
-    for nodes in [3_000, 30_000] {
-        let large = model(nodes, 1);
+    for nodes in [3_000_u32, 30_000] {
+        let large = model(usize::try_from(nodes).expect("few nodes"), 1);
         show("more", &large);
         assert!(large.busy < 1.25 * small.busy);
         assert!(large.quiet < 1.5 * small.quiet);
-        assert!(f64::from(large.hops_max) < 2.0 * (nodes as f64).log2());
+        assert!(f64::from(large.hops_max) < 2.0 * f64::from(nodes).log2());
     }
 }

@@ -99,10 +99,9 @@ fn copy(from: &Path, part: &Path) -> Result<u64, Cause> {
     check_kind(from)?;
     let mut source = File::open(from)?;
     match source.try_lock_shared() {
-        Ok(()) => {}
         Err(TryLockError::WouldBlock) => return Err(StoreFault::Locked.into()),
-        // A file system without locks.
-        Err(TryLockError::Error(_)) => {}
+        // Or a file system without locks.
+        Ok(()) | Err(TryLockError::Error(_)) => {}
     }
     let mut file = private().create(true).truncate(true).open(part)?;
     let bytes = io::copy(&mut source, &mut file)?;

@@ -95,6 +95,7 @@ fn public_can_write() {
     client.publish_all(&written);
     let mut found = find(&mut client, json!({ "authors": [author(77)] }));
     let mut right = ids(&written);
-    (found.sort(), right.sort());
+    found.sort();
+    right.sort();
     assert_eq!(found, right);
 }

@@ -44,13 +44,12 @@ fn order(args: &LogArgs) -> Outcome<&'static str> {
     let by_arrival = args.follow || args.after.is_some();
     match args.order {
         Some(LogOrder::Arrival) => Ok("arrival"),
-        None if by_arrival => Ok("arrival"),
-        None => Ok("causal"),
         Some(_) if by_arrival => {
             let what = "--follow and --after go by order of arrival";
             Err(Failure::new(Exit::Usage, what).next("Leave out --order"))
         }
-        Some(LogOrder::Causal) => Ok("causal"),
+        None if by_arrival => Ok("arrival"),
+        None | Some(LogOrder::Causal) => Ok("causal"),
         Some(LogOrder::Time) => Ok("time"),
     }
 }

@@ -36,9 +36,9 @@ fn gone(bench: &Bench) -> Vec<Option<DropReason>> {
 /// Takes entries in, as from a session; unsigned events are verified by nothing but a vouching.
 fn take(bench: &Bench, entries: &[Verified<Entry>], events: &[Event]) {
     for entry in entries {
-        events
-            .iter()
-            .for_each(|event| bench.index.db().vouch(event));
+        for event in events {
+            bench.index.db().vouch(event);
+        }
         let mut batch = Batch::new();
         batch.push(entry.clone());
         bench.store().commit(&batch).unwrap();
@@ -51,9 +51,9 @@ fn drop_all(bench: &Bench, now: u64) {
 }
 
 fn check(bench: &Bench, events: &[Event]) {
-    events
-        .iter()
-        .for_each(|event| bench.index.db().vouch(event));
+    for event in events {
+        bench.index.db().vouch(event);
+    }
     let report = bench.index.check(&mut |_, _| {}).unwrap();
     assert!(report.is_clean(), "{:#?}", report.findings);
 }

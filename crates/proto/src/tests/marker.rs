@@ -116,8 +116,7 @@ fn flood_of_markers() {
         Message::Complete(marker) => {
             let mut all = vec![Message::Complete(marker.clone()); 200];
             all.extend(
-                (0..200)
-                    .map(|at| changed(marker.clone(), 2, |marker| marker.resume.0[0] ^= at as u8)),
+                (0..200_u8).map(|at| changed(marker.clone(), 2, |marker| marker.resume.0[0] ^= at)),
             );
             all
         }

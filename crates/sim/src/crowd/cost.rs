@@ -1,5 +1,7 @@
 //! What a swarm pays for knowing that it is complete, and what a joiner waits for.
 
+#![expect(clippy::cast_precision_loss, reason = "figures have three digits")]
+
 use super::{Crowd, CrowdSpec};
 use crate::clock::{MS, SEC, Time};
 

@@ -1,5 +1,7 @@
 //! What a crowd costs, counted.
 
+#![expect(clippy::cast_precision_loss, reason = "figures have three digits")]
+
 use std::collections::BTreeMap;
 
 use osier_proto::Mode;

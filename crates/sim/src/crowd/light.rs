@@ -3,6 +3,8 @@
 //! along its other links. What it leaves out is sessions, membership and loss; what it says of
 //! watermarks must agree with what engines do where both can be run (`tests/swarm.rs`).
 
+#![expect(clippy::cast_precision_loss, reason = "figures have three digits")]
+
 use std::{cmp::Reverse, collections::BinaryHeap};
 
 use osier_core::{EntryHash, Role, TopicId, testing};

@@ -46,12 +46,13 @@ impl Telling {
             (Lie::Truncates, Message::Entries(entries)) if self.sent == 0 => {
                 first_part(entries, 2).into_iter().collect()
             }
-            (Lie::Truncates, Message::Entries(_)) => Vec::new(),
+            (Lie::Truncates, Message::Entries(_)) | (Lie::NoMarker, Message::Complete(_)) => {
+                Vec::new()
+            }
             (Lie::Withholds | Lie::WithholdsAndCounts, Message::Entries(entries)) => {
                 without_some(entries, dice).into_iter().collect()
             }
             (Lie::BentEntries, Message::Entries(entries)) => vec![bent(entries)],
-            (Lie::NoMarker, Message::Complete(_)) => Vec::new(),
             (Lie::DropsBatch, Message::Entries(entries)) => {
                 self.batches += 1;
                 let kept = (self.batches != 2).then_some(Message::Entries(entries));

@@ -7,6 +7,10 @@ use super::End;
 
 /// One message on its way.
 #[derive(Debug, Clone)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a stream ends once, and has many messages"
+)]
 pub(super) enum Item {
     Message(Message),
     /// Nothing comes after this.

@@ -345,7 +345,7 @@ impl Scene {
         let before = line.items(End::Client).len();
         match item {
             Item::Fin => line.leave(End::Server),
-            item => line.send(End::Client, item),
+            Item::Message(_) => line.send(End::Client, item),
         }
         self.news += u64::from(line.items(End::Client).len() > before);
     }
@@ -466,7 +466,8 @@ impl Scene {
         hasher.update(&self.disk.len().to_le_bytes());
         for line in &self.lines {
             for to in [End::Client, End::Server] {
-                hasher.update(&[u8::from(line.is_gone(to)), line.items(to).len() as u8]);
+                hasher.update(&[u8::from(line.is_gone(to))]);
+                hasher.update(&line.items(to).len().to_le_bytes());
                 line.items(to).iter().for_each(|item| {
                     hasher.update(&item.hash());
                 });

@@ -63,6 +63,10 @@ impl Server {
     }
 
     /// Grants a session, or says why not.
+    #[expect(
+        clippy::result_large_err,
+        reason = "a refusal is a message like others"
+    )]
     pub(super) fn accept(&mut self, hello: Hello, cast: &Cast, now: Instant) -> Result<u64, Item> {
         self.next += 1;
         let mut name = [0; 16];

@@ -8,6 +8,11 @@
 //!
 //! `OSIER_MODEL_DEEP=1` lets one thing more of each kind go wrong; that takes minutes to hours.
 
+#![expect(
+    clippy::print_stdout,
+    reason = "figures and traces are what it is run for"
+)]
+
 mod canary;
 mod search;
 
@@ -129,23 +134,30 @@ fn three_histories() {
     }
 }
 
-/// Either archive tells any of the lies.
-#[test]
-fn every_lie() {
-    for liar in [0, 1] {
-        for lie in ALL_LIES {
-            let budget = Budget {
-                overtakes: 1,
-                quiets: 2,
-                ..Budget::default()
-            };
-            let setup = Setup {
-                liar: Some((liar, lie)),
-                ..calm_with(budget)
-            };
-            clean(&format!("archive {liar} {lie:?}"), setup);
-        }
+/// An archive tells any of the lies.
+fn every_lie_of(liar: usize) {
+    for lie in ALL_LIES {
+        let budget = Budget {
+            overtakes: 1,
+            quiets: 2,
+            ..Budget::default()
+        };
+        let setup = Setup {
+            liar: Some((liar, lie)),
+            ..calm_with(budget)
+        };
+        clean(&format!("archive {liar} {lie:?}"), setup);
     }
+}
+
+#[test]
+fn every_lie_of_the_best_archive() {
+    every_lie_of(0);
+}
+
+#[test]
+fn every_lie_of_the_other_archive() {
+    every_lie_of(1);
 }
 
 /// The worst of them, on a network that loses and doubles, under the rule that asks for agreement.

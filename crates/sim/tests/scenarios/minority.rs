@@ -26,7 +26,7 @@ fn minority(seed: u64, rule: Rule) -> Minority {
         ALL_LIES[(first + 11 * at) % ALL_LIES.len()]
     };
     let liars: Vec<_> = (1..=few).map(|at| (at, lie(at - 1))).collect();
-    let best = seed % 2 == 0;
+    let best = seed.is_multiple_of(2);
     let mut joiner = NodeSpec::peer();
     joiner.rule = rule;
     let mut world = World::new(seed, Knobs::calm(), TraceMode::Off);

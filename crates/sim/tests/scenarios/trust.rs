@@ -28,7 +28,7 @@ fn half_way(granted: bool, trusted: bool) -> World {
         world.decree(0, 0, &control);
     }
     world.publish_large(0, 0, ENTRIES, 20_000);
-    let full = world.run_while(60 * SEC, |world| world.taken(1, 0) < ENTRIES as usize);
+    let full = world.run_while(60 * SEC, |world| (world.taken(1, 0) as u64) < ENTRIES);
     assert!(full);
     world.run_for(10 * SEC);
     world.part(&[0], &[2]);

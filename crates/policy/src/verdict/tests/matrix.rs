@@ -6,7 +6,7 @@ use super::{COMPLETE, failure, quorum, refused, said, storage_first, waiting};
 use crate::{
     CutReason, Failure, Held, Outcome, Phase, Rank, Reason, Rule, Search, Standing, TrustList,
     Verdict, Voucher,
-    testing::{TestFacts, drained, facts, from, node, place, provider, stranger, streaming_since},
+    testing::{drained, facts, from, node, place, provider, stranger, streaming_since},
     verdict,
 };
 
