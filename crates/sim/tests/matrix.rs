@@ -15,7 +15,7 @@ const LIFE: &str = "proto/src/tests/life.rs";
 const MODE: &str = "proto/src/tests/mode.rs";
 const POLICY: &str = "policy/src/verdict/tests/matrix.rs";
 const AGREEMENT: &str = "policy/src/verdict/tests/agreement.rs";
-const ENGINE: &str = "engine/tests/stories.rs";
+const ENGINE: &str = "engine/tests/stories/main.rs";
 
 const BOUND_MARKER: (&str, &str) = (
     MARKER,
