@@ -4,7 +4,7 @@
 //! [`World`](crate::World) asks whether all is well when things go wrong, with a dozen nodes. A
 //! crowd asks what things cost when there are many: how often a provider is asked, how many
 //! sessions it serves at once, how long the last one waits, how many bytes a node hears. Nodes are
-//! engines and machines that ship ([`crate::lean`]); disks write at once.
+//! engines and machines that ship (`lean`); disks write at once.
 
 mod carry;
 mod cost;

@@ -1,7 +1,7 @@
 //! A small world for exhaustive search: one client, two providers, and a network that may do
 //! anything a few times.
 //!
-//! The client is the engine, policy and session machine that ship ([`crate::lean`]); the providers
+//! The client is the engine, policy and session machine that ship (`lean`); the providers
 //! are the session machine that ships, one of which may lie or crash. Machines cannot be copied, so
 //! a state of the search is the path to it: a [`Scene`] is made anew and takes the same steps.
 //!
