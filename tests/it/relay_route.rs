@@ -51,7 +51,7 @@ fn routes_spread_events_over_topics() {
     assert_eq!(entries(&node, "articles"), 1);
 
     // One relay: newest first over both, one count, one set to compare; not finished.
-    let all = [json!({})];
+    let all = [json!({ "kinds": [1, 30_023] })];
     let stored = client.req("all", &all);
     assert_eq!(stored.ids, ids([&article, &note]));
     assert_eq!(stored.hints, Value::Null, "a topic is not complete");

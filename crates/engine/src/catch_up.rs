@@ -140,7 +140,14 @@ pub(crate) fn ask_again(topic: &mut Topic, me: NodeId, now: Now, settle: Duratio
     let at = now.at.after(settle);
     let mut any = false;
     for (node, peer) in &mut topic.peers {
-        if *node == me || topic.trust.trusted(*node).is_none() || !peer.is_connected() {
+        if *node == me || topic.trust.trusted(*node).is_none() {
+            continue;
+        }
+        if !peer.is_connected() {
+            // What it vouched for must not count again when it comes back.
+            if matches!(peer.outcome, Outcome::Drained(_)) {
+                peer.outcome = Outcome::Lost;
+            }
             continue;
         }
         any = true;

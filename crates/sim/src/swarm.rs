@@ -167,6 +167,8 @@ impl Knobs {
         if dice.chance(15) {
             knobs.granted = 1;
             knobs.outsiders = u64::from(dice.chance(60));
+            // What an index should show is not told for entries that are taken out again.
+            knobs.relays = 0;
         }
         knobs
     }

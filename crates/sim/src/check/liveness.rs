@@ -13,7 +13,7 @@ use crate::{
 
 /// Within this much virtual time after the faults stop (and the last write): the longest wait
 /// between two tries (a minute), with jitter, for each of two hops; and a margin.
-pub(crate) const CONVERGED_WITHIN: Time = 180 * SEC;
+pub(crate) const CONVERGED_WITHIN: Time = 600 * SEC;
 
 /// The nodes that must converge, and in which topic.
 #[derive(Debug, Clone)]

@@ -107,9 +107,11 @@ impl World {
     /// A node passes an ephemeral item on (`GOS-10`).
     pub fn pass_on(&mut self, index: NodeIndex, topic: usize, item: &[u8]) {
         self.next_command += 1;
+        let (topic, command) = (self.topic(topic), CommandId(self.next_command));
+        self.checks.publishes(index, topic, command);
         let input = Input::PassOn {
-            command: CommandId(self.next_command),
-            topic: self.topic(topic),
+            command,
+            topic,
             kind: Kind::APPLICATION,
             item: Bytes::copy_from_slice(item),
         };

@@ -134,11 +134,12 @@ fn three_histories() {
     }
 }
 
-/// An archive tells any of the lies.
+/// An archive tells any of the lies. Those that are messages without end, or hundreds of them, have
+/// no end of paths either; scenarios show them.
 fn every_lie_of(liar: usize) {
-    for lie in ALL_LIES {
+    let endless = |lie: &Lie| matches!(lie, Lie::NeverEnds | Lie::FloodsMarkers);
+    for lie in ALL_LIES.into_iter().filter(|lie| !endless(lie)) {
         let budget = Budget {
-            overtakes: 1,
             quiets: 2,
             ..Budget::default()
         };

@@ -282,8 +282,6 @@ fn ephemeral_items_reach_who_is_there_and_stay_nowhere() {
         let state = |node| world.state(node, 0).map(|it| (it.state_hash, it.entries));
         (0..4).map(state).collect::<Vec<_>>()
     };
-    // Sessions are quicker than swarms: until they are neighbours, there is nobody to tell.
-    world.run_for(5 * SEC);
     let before = states(&world);
     (0..20_u8).for_each(|n| world.pass_on(1, 0, &[n; 100]));
     world.run_for(5 * SEC);
