@@ -322,6 +322,8 @@ impl Engine {
             lag_entries: 0,
         });
         if !std::mem::replace(&mut behind.told, true) {
+            // What began before this was told proves nothing about it.
+            behind.since = now.at;
             let lag_entries = 0;
             self.emit(id, SyncEvent::Behind { cause, lag_entries });
         }
