@@ -1,12 +1,14 @@
 //! What the engine asks of the world.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use osier_core::{
     Control, Entry, EntryHash, Kind, NodeId, RequestId, Role, Seq, SessionId, TopicId, TopicKeys,
     Verified,
 };
 use osier_policy::Rank;
-use osier_proto::{FailureReason, Lsn, Refuse, Token};
+use osier_proto::{ClientConfig, FailureReason, Lsn, Refuse, Source, Token};
 
 use crate::{
     event::SyncEvent,
@@ -151,6 +153,29 @@ pub struct OpenSession {
     pub role: Role,
     /// The token of the last session with this provider.
     pub token: Option<Token>,
+}
+
+impl OpenSession {
+    /// What the session machine of node `me` is made of, once the provider is connected: `binding`
+    /// is of that connection, snapshots come from `source`.
+    pub fn into_config(
+        self,
+        me: NodeId,
+        binding: [u8; 32],
+        source: Arc<dyn Source>,
+    ) -> ClientConfig {
+        ClientConfig {
+            me,
+            provider: self.provider,
+            topic: self.topic,
+            keys: self.keys,
+            binding,
+            request: self.request,
+            role: self.role,
+            token: self.token,
+            source,
+        }
+    }
 }
 
 /// A session to serve.

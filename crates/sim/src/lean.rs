@@ -18,8 +18,8 @@ use osier_engine::{
     SessionEvent, SessionKey, SyncEvent, TopicSetup,
 };
 use osier_proto::{
-    ClientConfig, ClientEnd, ClientSession, Fault, Hello, Lsn, Message, ProviderConfig,
-    ProviderEnd, ProviderSession, Refuse, SessionOutput, Token, TokenSeal, testing::MemorySource,
+    ClientEnd, ClientSession, Fault, Hello, Lsn, Message, ProviderConfig, ProviderEnd,
+    ProviderSession, Refuse, SessionOutput, Token, TokenSeal, testing::MemorySource,
 };
 
 pub(crate) use self::pump::pump;
@@ -247,17 +247,7 @@ impl Lean {
     /// A provider is reached: asks it for the session.
     pub(crate) fn connected(&mut self, open: OpenSession, binding: [u8; 32], now: Instant) {
         let key = open.key;
-        let config = ClientConfig {
-            me: self.id,
-            provider: open.provider,
-            topic: open.topic,
-            keys: open.keys,
-            binding,
-            request: open.request,
-            role: open.role,
-            token: open.token,
-            source: self.source.clone(),
-        };
+        let config = open.into_config(self.id, binding, self.source.clone());
         match ClientSession::new(config, now) {
             Ok(machine) => {
                 self.sessions.insert(key, Machine::Client(machine));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use iroh::endpoint::{Connection, RecvStream, SendStream};
 use osier_engine::{GrantSession, OpenSession};
 use osier_proto::{
-    ClientConfig, ClientSession, CloseCode, Fault, Hello, Message, ProviderConfig, ProviderSession,
+    ClientSession, CloseCode, Fault, Hello, Message, ProviderConfig, ProviderSession,
 };
 use tokio::{
     sync::{mpsc, oneshot},
@@ -61,7 +61,7 @@ async fn run_client(
     };
     let net = connections.net();
     let wire = Wire::new(send, recv, Arc::clone(&net.counters));
-    let config = client_config(net, open, binding);
+    let config = open.into_config(net.me.node_id(), binding, Arc::clone(&net.source));
     let now = net.clock.at();
     match blocking(|| ClientSession::new(config, now)) {
         Ok(machine) => {
@@ -87,20 +87,6 @@ async fn reach(
         Ok(Ok((send, recv))) => Ok((binding, send, recv)),
         Ok(Err(error)) => Err(format!("the connection closed: {error}")),
         Err(_) => Err("the provider grants no further stream".to_owned()),
-    }
-}
-
-fn client_config(net: &Shared, open: OpenSession, binding: [u8; 32]) -> ClientConfig {
-    ClientConfig {
-        me: net.me.node_id(),
-        provider: open.provider,
-        topic: open.topic,
-        keys: open.keys,
-        binding,
-        request: open.request,
-        role: open.role,
-        token: open.token,
-        source: Arc::clone(&net.source),
     }
 }
 

@@ -17,15 +17,11 @@ fn thousand() -> Vec<Verified<Entry>> {
     (0..1000).map(|_| chain.next(&[7; 1000])).collect()
 }
 
-/// What came is stored; the next session brings the rest and nothing twice.
-#[test]
-fn provider_dies_after_400_of_1000() {
-    let theirs = thousand();
-    let (client, provider) = stores(&[], &theirs);
-    let config = PairConfig::new(&client, &provider);
+/// A session whose provider goes when it sends its third batch.
+fn cut_at_the_third_batch(config: PairConfig) -> Pair {
     let mut batches = 0;
     let mut pair = Pair::with_tamper(
-        config.clone(),
+        config,
         Box::new(move |_, message| {
             batches += usize::from(matches!(message, Message::Entries(_)));
             if batches == 3 {
@@ -37,6 +33,16 @@ fn provider_dies_after_400_of_1000() {
     );
     pair.run();
     assert_eq!(pair.client_end(), &ClientEnd::Lost);
+    pair
+}
+
+/// What came is stored; the next session brings the rest and nothing twice.
+#[test]
+fn provider_dies_after_400_of_1000() {
+    let theirs = thousand();
+    let (client, provider) = stores(&[], &theirs);
+    let config = PairConfig::new(&client, &provider);
+    let pair = cut_at_the_third_batch(config.clone());
     assert_eq!(pair.provider_ends, [ProviderEnd::Lost]);
     let stored = pair.stored;
     assert!((300..500).contains(&stored), "{stored}");
@@ -55,20 +61,7 @@ fn provider_restarts_mid_stream() {
     let all = large_entries(3, 14);
     let (client, provider) = stores(&[], &all[..12]);
     let config = PairConfig::new(&client, &provider);
-    let mut batches = 0;
-    let mut pair = Pair::with_tamper(
-        config.clone(),
-        Box::new(move |_, message| {
-            batches += usize::from(matches!(message, Message::Entries(_)));
-            if batches == 3 {
-                Transit::Cut
-            } else {
-                Transit::Deliver(vec![message])
-            }
-        }),
-    );
-    pair.run();
-    assert_eq!(pair.client_end(), &ClientEnd::Lost);
+    let pair = cut_at_the_third_batch(config.clone());
     let stored = pair.stored;
     assert!((1..12).contains(&stored), "{stored}");
     all[12..].iter().for_each(|entry| provider.insert(entry));

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use osier_core::{EntryHash, NodeId, TopicId};
 use osier_engine::{GrantSession, Input, OpenSession, SessionEvent, SessionKey};
 use osier_proto::{
-    ClientConfig, ClientEnd, ClientSession, FailureReason, Fault, FrameDecoder, Message,
-    ProviderConfig, ProviderEnd, ProviderSession, SessionOutput, Source, StoreId, TokenSeal,
+    ClientEnd, ClientSession, FailureReason, Fault, FrameDecoder, Message, ProviderConfig,
+    ProviderEnd, ProviderSession, SessionOutput, Source, StoreId, TokenSeal,
 };
 
 use super::{Work, World};
@@ -30,17 +30,7 @@ impl World {
         let node = &self.nodes[index];
         let now = node.clock.read(self.now).at;
         let (key, topic, heard) = (open.key, open.topic, Self::heard_of(&open));
-        let config = ClientConfig {
-            me: node.id,
-            provider: open.provider,
-            topic,
-            keys: open.keys,
-            binding: link.binding,
-            request: open.request,
-            role: open.role,
-            token: open.token,
-            source: node.vault.source(),
-        };
+        let config = open.into_config(node.id, link.binding, node.vault.source());
         match ClientSession::new(config, now) {
             Ok(machine) => {
                 let stream = self.network.open(link, index, key);
