@@ -1,15 +1,12 @@
 //! Backups: a consistent copy of the store as of one snapshot, while it is in use.
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{path::Path, sync::Arc};
 
 use redb::{Builder, ReadTransaction, backends::FileBackend};
 
 use crate::{
     error::{Cause, StoreError, StoreFault},
-    open::{private, sync_directory},
+    open::{beside, private, sync_directory},
     projection::Projection,
     schema,
     store::Store,
@@ -52,9 +49,7 @@ pub(crate) fn copy(
         let text = "there is a file of that name; give another name".to_owned();
         return Err(StoreFault::Misuse(text).into());
     }
-    let mut name = to.as_os_str().to_owned();
-    name.push(format!(".part-{}", std::process::id()));
-    let part = PathBuf::from(name);
+    let part = beside(to, &format!(".part-{}", std::process::id()));
     let file = private().create(true).truncate(true).open(&part)?;
     let copied = write(txn, projections, file);
     if copied.is_err() {

@@ -12,6 +12,7 @@ use crate::{
     backup,
     error::{Cause, StoreFault},
     look::Look,
+    open::beside,
 };
 
 /// The format that this program writes.
@@ -45,7 +46,5 @@ pub(crate) fn run(path: &Path, look: &Look) -> Result<(), Cause> {
 
 /// Where the file as it was goes.
 fn before(path: &Path, format: u32) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(format!(".before-{VERSION}-was-{format}"));
-    PathBuf::from(name)
+    beside(path, &format!(".before-{VERSION}-was-{format}"))
 }

@@ -125,9 +125,7 @@ impl StoreOptions {
     /// Makes the file under another name first, so that a crash leaves a whole store or none;
     /// whether it was made, and not by somebody else just now.
     fn make(&self, path: &Path, fresh: StoreId) -> Result<bool, Cause> {
-        let mut name = path.as_os_str().to_owned();
-        name.push(format!(".new-{}", std::process::id()));
-        let temporary = PathBuf::from(name);
+        let temporary = beside(path, &format!(".new-{}", std::process::id()));
         remove_if_there(&temporary)?;
         let file = private().create_new(true).open(&temporary)?;
         let db = self
@@ -305,6 +303,13 @@ pub(crate) fn private() -> OpenOptions {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options
+}
+
+/// A path in the same folder: the file's name with something after it.
+pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
 }
 
 /// Makes the name of a new file durable.

@@ -13,7 +13,7 @@ use crate::{
     error::{Cause, StoreError, StoreFault},
     look::Look,
     migrate,
-    open::{check_kind, guarded, private, sync_directory},
+    open::{beside, check_kind, guarded, private, sync_directory},
 };
 
 /// Names that are tried for the file that was there before.
@@ -115,22 +115,17 @@ fn copy(from: &Path, part: &Path) -> Result<u64, Cause> {
 fn place(part: &Path, to: &Path, there: bool) -> Result<Option<PathBuf>, Cause> {
     // Held until the new file is there: nobody opens the old one meanwhile.
     let _lock = match there.then(|| Look::at(to)).transpose() {
-        Err(Cause::Fault(StoreFault::Locked)) => return Err(StoreFault::Locked.into()),
-        Err(Cause::Redb(error)) if is_locked(&error) => return Err(StoreFault::Locked.into()),
-        // A damaged store is what is restored for.
-        looked => looked.ok().flatten(),
+        Ok(lock) => lock,
+        Err(cause) => match cause.into_fault() {
+            StoreFault::Locked => return Err(StoreFault::Locked.into()),
+            // A damaged store is what is restored for.
+            _ => None,
+        },
     };
     let before = there.then(|| keep(to)).transpose()?;
     fs::rename(part, to)?;
     sync_directory(to)?;
     Ok(before)
-}
-
-fn is_locked(error: &redb::Error) -> bool {
-    matches!(
-        error,
-        redb::Error::DatabaseAlreadyOpen | redb::Error::LockProtocolMismatch
-    )
 }
 
 /// Gives a file a second name beside the first.
@@ -150,10 +145,4 @@ fn keep(path: &Path) -> Result<PathBuf, Cause> {
     }
     let text = "too many earlier stores are kept beside it; move some away".to_owned();
     Err(StoreFault::Misuse(text).into())
-}
-
-fn beside(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    PathBuf::from(name)
 }
