@@ -440,6 +440,11 @@ impl Engine {
                 let spread = Duration::from_nanos(random % wait.as_nanos().max(1));
                 Some(now.at.after(wait).after(spread))
             }
+            // The plan asks whom it can reach; one that was being dialed needs a time of its own.
+            Again::AfterCarrier => {
+                let wait = Duration::from_millis(limit::CARRIED_RETRY_MS);
+                (!peer.is_connected()).then(|| now.at.after(wait))
+            }
         };
         if let Some(at) = peer.retry_at {
             self.schedule.set(Timer::Retry(id, provider), at);

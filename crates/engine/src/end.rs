@@ -41,6 +41,8 @@ pub(crate) enum Again {
     Failed(Option<Duration>),
     /// It gave way: soon, and that is no failure.
     Soon(Duration),
+    /// When the one that brings history is done.
+    AfterCarrier,
 }
 
 /// Outcome, what to tell of it, and when to ask again.
@@ -90,7 +92,7 @@ impl Meaning {
                 };
                 (outcome, Some(DegradedReason::Timeout), Again::Failed(None))
             }
-            Self::LeftToAnother => (Outcome::Unasked, None, Again::No),
+            Self::LeftToAnother => (Outcome::Unasked, None, Again::AfterCarrier),
             Self::Again { after_ms } => (
                 Outcome::Unasked,
                 None,

@@ -1,5 +1,6 @@
 //! The engine's decisions, told as short stories: inputs by hand, outputs looked at.
 
+mod carried;
 mod ephemeral;
 
 use std::collections::VecDeque;
