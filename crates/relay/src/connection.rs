@@ -299,6 +299,7 @@ impl Connection {
                     self.scans.insert(generation, None);
                     self.read(generation, Work::Open { pages, viewer });
                 }
+                Output::Mark { generation } => self.mark(generation),
                 Output::Count {
                     generation,
                     filters,
@@ -327,6 +328,13 @@ impl Connection {
         }
         // Most connections have nothing to do: what held it is given back.
         self.todo = VecDeque::new();
+    }
+
+    /// A request that reads nothing is as of now; the place is read here, not by a reader, so that
+    /// the client's next frame comes after it.
+    fn mark(&mut self, generation: Generation) {
+        let end = self.relay.mark();
+        self.handle(Input::ScanEnded { generation, end });
     }
 
     fn verify(&mut self, purpose: Purpose, event: UnverifiedEvent) {

@@ -10,7 +10,7 @@ use std::{
 };
 
 use osier_eventdb::EventIndex;
-use osier_nostr::{ConnectionId, Settings};
+use osier_nostr::{ConnectionId, ScanEnd, Settings};
 
 use crate::{
     clock::Clock,
@@ -41,6 +41,7 @@ pub(crate) struct Relay {
     pub(crate) quota: Quota,
     /// Stored events.
     pub(crate) readers: Workers<Read>,
+    reader: Arc<Reader>,
     next_connection: AtomicU64,
 }
 
@@ -56,13 +57,14 @@ impl Relay {
         index: EventIndex,
         completion: Arc<Completion>,
     ) -> io::Result<Self> {
-        let reader = Reader {
+        let reader = Arc::new(Reader {
             index,
             completion,
             clock,
             neg_items_max: settings.neg_items_max,
-        };
-        let run = move |reads: Vec<Read>| reads.into_iter().for_each(|read| reader.run(read));
+        });
+        let work = Arc::clone(&reader);
+        let run = move |reads: Vec<Read>| reads.into_iter().for_each(|read| work.run(read));
         let cores = cores();
         Ok(Self {
             clock,
@@ -72,8 +74,14 @@ impl Relay {
             hub,
             ingest: Ingest::start(cores)?,
             readers: Workers::start("osier-read", cores + limit::READERS_EXTRA, 1, run)?,
+            reader,
             next_connection: AtomicU64::new(1),
         })
+    }
+
+    /// The end of a scan that reads nothing: as of what is durable now.
+    pub(crate) fn mark(&self) -> ScanEnd {
+        self.reader.mark()
     }
 
     /// A name for the next connection.

@@ -143,6 +143,19 @@ impl Reader {
         }))
     }
 
+    /// The end of a scan that reads nothing.
+    pub(crate) fn mark(&self) -> ScanEnd {
+        match self.index.view() {
+            Ok(view) => ScanEnd::Done {
+                drained: true,
+                more: false,
+                synced: true,
+                commit: view.commit(),
+            },
+            Err(error) => ScanEnd::Failed(trouble(&error)),
+        }
+    }
+
     fn count(&self, generation: Generation, filters: &[Filter], viewer: &Viewer) -> Mail {
         let count = || -> Result<CountAnswer, EventDbError> {
             let view = self.index.view()?;

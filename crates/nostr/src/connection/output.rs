@@ -45,6 +45,13 @@ pub enum Output {
         /// Who asks.
         viewer: Viewer,
     },
+    /// Nothing is to be read: answer with [`super::Input::ScanEnded`], drained, as of the last
+    /// batch that is durable now, **before** the client's next frame: what it publishes from then
+    /// on is live.
+    Mark {
+        /// For which request.
+        generation: Generation,
+    },
     /// Count; answer with [`super::Input::Counted`].
     Count {
         /// For which request.

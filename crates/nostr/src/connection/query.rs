@@ -35,12 +35,17 @@ enum State {
         held: Vec<Held>,
         /// What the filters themselves say of the end.
         outlook: Outlook,
+        /// All filters, if only some of them are read.
+        mixed: Option<Arc<[Filter]>>,
     },
     /// `EOSE` has been sent.
     Live {
         /// The last batch of the snapshot that was read: what is told late and was in it has been
-        /// sent.
+        /// sent, or was there before a request that wants nothing that was.
         after: Commit,
+        /// All filters, if only some of them were read: the snapshot is younger than the request,
+        /// and what came between the two for the others has not been sent.
+        mixed: Option<Arc<[Filter]>>,
     },
 }
 
@@ -78,10 +83,16 @@ impl Connection {
             .filter(|it| self.viewer.access(it) == Access::Served);
         let filters: Arc<[Filter]> = served.collect();
         let generation = self.next_generation();
-        let unread = filters.iter().any(|filter| filter.limit() == Some(0));
+        let unread = !filters.iter().all(is_read);
+        let pages = filters
+            .iter()
+            .filter(|it| is_read(it) && !it.matches_nothing());
+        let pages: Vec<Page> = pages.map(|filter| self.page(filter)).collect();
+        let mixed = (unread && !pages.is_empty()).then(|| Arc::clone(&filters));
         let state = State::Reading {
             held: Vec::new(),
             outlook: Outlook { unread, withheld },
+            mixed,
         };
         let head = format!("[\"EVENT\",{},", id.to_json()).into();
         let subscription = Subscription {
@@ -95,32 +106,16 @@ impl Connection {
             generation,
             filters: Arc::clone(&filters),
         });
-        self.scan(generation, &filters, out);
-    }
-
-    /// Stored events are read, unless no filter asks for any (`NOS-17`).
-    fn scan(&mut self, generation: Generation, filters: &[Filter], out: &mut Vec<Output>) {
-        let read = filters
-            .iter()
-            .filter(|it| it.limit() != Some(0) && !it.matches_nothing());
-        let pages: Vec<Page> = read.map(|filter| self.page(filter)).collect();
-        if pages.is_empty() {
-            let (drained, more) = (true, false);
-            // Nothing was read, so nothing that comes can have been sent.
-            let end = ScanEnd::Done {
-                drained,
-                more,
-                synced: true,
-                commit: Commit(0),
-            };
-            self.eose(generation, &end, out);
-            return;
-        }
+        // Stored events are read, unless no filter asks for any (`NOS-17`).
         let viewer = self.viewer.clone();
-        out.push(Output::Scan {
-            generation,
-            pages,
-            viewer,
+        out.push(if pages.is_empty() {
+            Output::Mark { generation }
+        } else {
+            Output::Scan {
+                generation,
+                pages,
+                viewer,
+            }
         });
     }
 
@@ -188,7 +183,12 @@ impl Connection {
         else {
             return Vec::new();
         };
-        let State::Reading { held, outlook } = &mut subscription.state else {
+        let State::Reading {
+            held,
+            outlook,
+            mixed,
+        } = &mut subscription.state
+        else {
             return Vec::new();
         };
         let known = Hints::decide(ScanFacts {
@@ -199,8 +199,9 @@ impl Connection {
             synced: *synced || !needs_sync,
         });
         let hints = if says_hints { known } else { Hints::default() };
-        let held = std::mem::take(held);
-        subscription.state = State::Live { after: *commit };
+        let (held, mixed) = (std::mem::take(held), mixed.take());
+        let after = *commit;
+        subscription.state = State::Live { after, mixed };
         send(
             &RelayMessage::Eose {
                 id: subscription.id.clone(),
@@ -228,7 +229,9 @@ impl Connection {
             return;
         }
         match &mut subscription.state {
-            State::Live { after } if commit.is_some_and(|own| own <= *after) => {}
+            State::Live { after, mixed }
+                if commit.is_some_and(|own| own <= *after)
+                    && mixed.as_ref().is_none_or(|all| is_read_by(all, event)) => {}
             State::Live { .. } => out.push(Output::Send(subscription.frame(event))),
             State::Reading { held, .. } if held.len() < limit::HELD_EVENTS_MAX => {
                 held.push(Held {
@@ -261,6 +264,17 @@ impl Connection {
             out,
         );
     }
+}
+
+/// Whether stored events of a filter are read (`NOS-17`).
+fn is_read(filter: &Filter) -> bool {
+    filter.limit() != Some(0)
+}
+
+/// Whether an event is of those that are read.
+fn is_read_by(filters: &[Filter], event: &Event) -> bool {
+    let mut read = filters.iter().filter(|filter| is_read(filter));
+    read.any(|filter| filter.matches(event))
 }
 
 impl Subscription {

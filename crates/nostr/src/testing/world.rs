@@ -187,6 +187,15 @@ impl World {
                 };
                 self.input(id, Input::ScanEnded { generation, end });
             }
+            Output::Mark { generation } => {
+                let end = ScanEnd::Done {
+                    drained: true,
+                    more: false,
+                    synced: self.synced,
+                    commit: self.commit,
+                };
+                self.input(id, Input::ScanEnded { generation, end });
+            }
             Output::Count {
                 generation,
                 filters,

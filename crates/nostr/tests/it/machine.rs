@@ -174,6 +174,59 @@ fn stored_and_live_meet_without_a_hole_or_a_double() {
     );
 }
 
+/// NOS-17: what was durable before a request that wants live events only is not live, however late
+/// it is told.
+#[test]
+fn limit_zero_begins_where_it_is_asked() {
+    let mut machine = Machine::new();
+    let out = machine.text(r#"["REQ","s",{"kinds":[1],"limit":0}]"#);
+    let generation = Generation(1);
+    assert!(
+        matches!(&out[..], [Output::Subscribe { .. }, Output::Mark { .. }]),
+        "{out:?}"
+    );
+    let eose = frames(&machine.input(Input::ScanEnded {
+        generation,
+        end: end(3),
+    }));
+    assert_eq!(eose, [r#"["EOSE","s"]"#]);
+    let event = testing::note(1, 5, "x");
+    let mut live = |commit| {
+        let live = Input::Live {
+            generation,
+            event: &event,
+            commit: Some(Commit(commit)),
+        };
+        machine.input(live).len()
+    };
+    assert_eq!((live(3), live(4)), (0, 1));
+}
+
+/// NOS-17 and NOS-44 in one request: its snapshot is younger than itself, so of the filter that
+/// wants live events only it has sent nothing.
+#[test]
+fn what_a_snapshot_holds_is_live_for_a_filter_that_was_not_read() {
+    let mut machine = Machine::new();
+    machine.text(r#"["REQ","s",{"kinds":[1]},{"kinds":[7],"limit":0}]"#);
+    let generation = Generation(1);
+    machine.input(Input::ScanEnded {
+        generation,
+        end: end(3),
+    });
+    let read = testing::event(1, 5, 1, &[], "");
+    let unread = testing::event(1, 5, 7, &[], "");
+    let mut live = |event, commit| {
+        let live = Input::Live {
+            generation,
+            event,
+            commit: Some(Commit(commit)),
+        };
+        machine.input(live).len()
+    };
+    assert_eq!((live(&read, 3), live(&unread, 3)), (0, 1));
+    assert_eq!((live(&read, 4), live(&unread, 4)), (1, 1));
+}
+
 /// NOS-43: the client takes a refusal for the end of whatever has that id.
 #[test]
 fn a_refusal_ends_what_is_open_under_its_id() {
