@@ -459,6 +459,7 @@ impl Engine {
         } else if !stands {
             peer.outcome = outcome;
             peer.drained_at = now.at;
+            peer.drained_since = asking.opened;
         }
         let outcome = match peer.outcome {
             Outcome::Unasked if overtaken => "overtaken",

@@ -40,6 +40,7 @@ impl Engine {
         let Some(topic) = self.topics.get_mut(&id) else {
             return;
         };
+        topic.completion.doubted = Some(now.at);
         let told = topic.completion.behind.is_some_and(|behind| behind.told);
         let providers = ask_again(topic, self.me, now, settle);
         if providers {

@@ -52,6 +52,9 @@ pub(crate) struct Behind {
 pub(crate) struct Completion {
     told: Told,
     pub(crate) behind: Option<Behind>,
+    /// The last reason to be behind, also one that nobody was there to be asked about, or that has
+    /// been settled.
+    pub(crate) doubted: Option<Instant>,
     /// Up to where history hung together before the present round.
     held_before: Held,
     /// When the present search for providers began: at the start, or when the last trusted provider
@@ -69,6 +72,7 @@ impl Completion {
         Self {
             told: Told::Syncing,
             behind: None,
+            doubted: None,
             held_before: held,
             search_since: opened,
             accompanied: false,
@@ -315,6 +319,7 @@ impl Engine {
             return;
         };
         ask_again(topic, me, now, settle);
+        topic.completion.doubted = Some(now.at);
         let behind = topic.completion.behind.get_or_insert(Behind {
             since: now.at,
             told: false,

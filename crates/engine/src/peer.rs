@@ -41,6 +41,8 @@ pub(crate) struct Peer {
     pub(crate) outcome: Outcome<Drained>,
     /// When it drained, if that is its outcome.
     pub(crate) drained_at: Instant,
+    /// When the session began by which it did: what came up later its word says nothing of.
+    pub(crate) drained_since: Instant,
     /// Since when it is asked without an answer: sessions that give way to its own and are opened
     /// again do not put off its deadline (`POL-17`).
     pub(crate) unanswered: Option<Instant>,
@@ -78,6 +80,7 @@ impl Peer {
             link: Link::Untried,
             outcome: Outcome::Unasked,
             drained_at: now,
+            drained_since: now,
             unanswered: None,
             asking: None,
             shown: SessionShown::default(),
@@ -95,11 +98,12 @@ impl Peer {
         }
     }
 
-    /// A marker whose signer was not trusted is kept for a while only (`POL-22`): after that it is
-    /// as if the peer had not been asked.
-    pub(crate) fn drop_old_marker(&mut self, now: Instant) {
-        let until = self.drained_at.after(UNTRUSTED_MARKER_KEPT);
-        if matches!(self.outcome, Outcome::Drained(_)) && now > until {
+    /// A marker whose signer was not trusted is kept for a while only (`POL-22`), and not over a
+    /// reason to be behind (`CMP-33`): after that it is as if the peer had not been asked.
+    pub(crate) fn drop_old_marker(&mut self, now: Instant, doubted: Option<Instant>) {
+        let is_late = now > self.drained_at.after(UNTRUSTED_MARKER_KEPT);
+        let is_overtaken = doubted.is_some_and(|doubted| self.drained_since < doubted);
+        if matches!(self.outcome, Outcome::Drained(_)) && (is_late || is_overtaken) {
             self.outcome = Outcome::Unasked;
             self.retry_at = None;
         }

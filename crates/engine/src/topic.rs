@@ -167,7 +167,7 @@ impl Topic {
     }
 
     /// Changes whom this node trusts. The marker of a provider that was not trusted counts from now
-    /// on, if it is not too old (`POL-22`).
+    /// on, unless it is too old (`POL-22`).
     pub(crate) fn change_trust<T>(
         &mut self,
         now: Instant,
@@ -176,11 +176,12 @@ impl Topic {
         let peers = self.peers.keys().copied();
         let strangers: Vec<NodeId> = peers.filter(|node| !self.trusts(*node)).collect();
         let done = change(&mut self.trust);
+        let doubted = self.completion.doubted;
         for node in strangers {
             if self.trust.trusted(node).is_some()
                 && let Some(peer) = self.peers.get_mut(&node)
             {
-                peer.drop_old_marker(now);
+                peer.drop_old_marker(now, doubted);
             }
         }
         done

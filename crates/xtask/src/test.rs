@@ -22,14 +22,7 @@ use crate::{
 };
 
 /// Seeds that every run simulates: the same ones each time, so that a change can be compared.
-const SIM_FIXED_SEEDS: u32 = 1_500;
-
-/// The first of them: 440 is known to fail (`docs/testing.md`).
-const SIM_FIRST_SEED: u32 = 441;
-
-/// Set, the simulator also runs seeds that no run has tried before. Not by default until some
-/// thousands of them in a row have been without a violation: see `docs/testing.md`.
-const SIM_FRESH: &str = "OSIER_SIM_FRESH";
+const SIM_FIXED_SEEDS: u32 = 2_000;
 
 /// How long the simulator looks for trouble with seeds that no run has tried before.
 const SIM_FRESH_SECONDS: u32 = 60;
@@ -204,10 +197,7 @@ fn steps(workspace: &Workspace, suite: Suite, nextest: bool) -> Result<Vec<Step>
             steps.push(browser::tests(workspace)?);
             steps
         }
-        Suite::Sim if env::var_os(SIM_FRESH).is_some() => {
-            vec![fixed_seeds(root), fresh_seeds(root)?]
-        }
-        Suite::Sim => vec![fixed_seeds(root)],
+        Suite::Sim => vec![fixed_seeds(root), fresh_seeds(root)?],
         Suite::Interop => interop(root),
     })
 }
@@ -296,10 +286,7 @@ fn rust_peers(root: &Path, target: &Path, osier: &str) -> Step {
 }
 
 fn fixed_seeds(root: &Path) -> Step {
-    sim(
-        root,
-        &format!("--seeds {SIM_FIXED_SEEDS} --from {SIM_FIRST_SEED}"),
-    )
+    sim(root, &format!("--seeds {SIM_FIXED_SEEDS}"))
 }
 
 fn fresh_seeds(root: &Path) -> Result<Step> {

@@ -104,6 +104,25 @@ fn a_grant_after_61_seconds_asks_again() {
     assert!(sessions(&world, 2, archive).len() > before);
 }
 
+/// `CMP-33`: nor does it count when gossip was lost after its session began, although nobody was
+/// trusted then who could have been asked.
+#[test]
+fn a_parked_marker_does_not_count_over_a_doubt() {
+    let mut world = strangers();
+    let archive = world.node_id(1);
+    let (_, session) = drained(&mut world, 2, archive);
+    world.run_for(SEC);
+    world.tell_lagged(2);
+    world.run_for(SEC);
+    grant(&mut world, 1);
+    let done = world.run_while(10 * SEC, |world| vouched(world, 2).is_none());
+    no_violation(&world);
+    assert!(done, "{:?}", world.state(2, 0));
+    let (by, with) = vouched(&world, 2).expect("just seen");
+    assert_eq!(by, archive);
+    assert_ne!(with, Some(session), "a session that began since vouches");
+}
+
 /// A parked marker is in memory only: after a restart the provider is asked again, and a grant
 /// that comes then counts.
 #[test]
