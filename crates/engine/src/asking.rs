@@ -36,7 +36,7 @@ impl Engine {
         };
         let token = topic.tokens.get(&provider).cloned();
         let with_token = token.is_some();
-        let (keys, role) = (topic.keys.clone(), topic.role);
+        let (keys, role, own) = (topic.keys.clone(), topic.role, topic.own.last());
         let peer = topic.peer_mut(provider, now.at);
         assert!(peer.asking.is_none(), "one session a provider and topic");
         peer.asking = Some(key);
@@ -68,6 +68,7 @@ impl Engine {
                 silent: false,
                 crawls: false,
                 storing: 0,
+                own,
             },
         );
         self.put(Output::OpenSession(OpenSession {
@@ -120,8 +121,9 @@ impl Engine {
                 self.commit(id, topic, entries, Origin::Session { key, batch, token });
             }
             SessionEvent::ClientEnded(end) => self.client_ended(key, end, now),
-            SessionEvent::ProviderEnded(_) => {
+            SessionEvent::ProviderEnded(end) => {
                 if let Some(served) = self.sessions.serving.remove(&key) {
+                    self.served(&served, &end);
                     self.reconsider(served.topic, now);
                 }
             }
@@ -408,6 +410,7 @@ impl Engine {
             .behind_since()
             .is_some_and(|since| asking.opened < since);
         let mine = topic.held.summary.state;
+        topic.asked(&asking, &meaning);
         let peer = topic.peer_mut(provider, now.at);
         assert_eq!(
             peer.asking,

@@ -103,6 +103,7 @@ impl Engine {
             Origin::Trust { node, entry, .. } => (None, Some((*node, *entry))),
             Origin::Own | Origin::Gossip => (None, None),
         };
+        let unheard = self.unheard(topic);
         self.batches.waiting.insert(
             batch,
             Waiting {
@@ -121,6 +122,7 @@ impl Engine {
             token,
             control,
             trust,
+            unheard,
         }));
     }
 

@@ -51,6 +51,7 @@ mod status;
 mod topic;
 mod trickle;
 mod unauthentic;
+mod unheard;
 mod word;
 
 pub use engine::{Engine, EngineConfig, Now};

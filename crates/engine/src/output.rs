@@ -121,6 +121,9 @@ pub struct Commit {
     pub control: Vec<OwnerWord>,
     /// A change of the trust list: rank and role, or none for distrust.
     pub trust: Option<(NodeId, Option<(Rank, Role)>)>,
+    /// In a ring: own entries from here on are not known to be anywhere else, and must not be
+    /// dropped yet (`STO-18`).
+    pub unheard: Option<(NodeId, Seq)>,
 }
 
 /// What the topic's owner says in one of its control entries (`ENT-30`).

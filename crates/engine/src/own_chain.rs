@@ -46,6 +46,8 @@ pub(crate) struct OwnChain {
     topic: TopicId,
     /// The last durable entry.
     tip: Option<(Seq, EntryHash)>,
+    /// The last entry that somebody else is known to have; none before anybody was asked.
+    heard: Option<Seq>,
     waiting: VecDeque<Write>,
     in_flight: Option<InFlight>,
     /// The last entry seen of other authors, most recent last.
@@ -58,10 +60,27 @@ impl OwnChain {
         Self {
             topic,
             tip,
+            heard: None,
             waiting,
             in_flight: None,
             deps,
         }
+    }
+
+    /// The last durable entry.
+    pub(crate) fn last(&self) -> Option<Seq> {
+        self.tip.map(|(seq, _)| seq)
+    }
+
+    /// Somebody else has the chain up to there.
+    pub(crate) fn is_heard(&mut self, upto: Option<Seq>) {
+        self.heard = self.heard.max(upto);
+    }
+
+    /// From where on nobody else is known to have it.
+    pub(crate) fn unheard(&self) -> Seq {
+        self.heard
+            .map_or(Seq::FIRST, |seq| seq.next().unwrap_or(seq))
     }
 
     /// Notes another author's entry: the next own entry depends on it.

@@ -1,6 +1,6 @@
 //! Sessions that peers ask for: whom to serve, and what to say to the others.
 
-use osier_core::{NodeId, SessionId, TopicId};
+use osier_core::{NodeId, Role, SessionId, TopicId};
 use osier_proto::{FailureReason, Hello, Refuse, RefuseReason};
 
 use crate::{
@@ -24,7 +24,7 @@ impl Engine {
         now: Now,
     ) {
         match self.judge_ask(peer, binding, hello) {
-            Ok(topic) => self.grant(ask, topic, peer, now),
+            Ok(topic) => self.grant(ask, topic, (peer, hello.role), now),
             Err((reason, retry_after_ms)) => {
                 let refuse = Refuse {
                     request: hello.request,
@@ -81,13 +81,13 @@ impl Engine {
         })
     }
 
-    fn grant(&mut self, ask: AskId, id: TopicId, client: NodeId, now: Now) {
+    fn grant(&mut self, ask: AskId, id: TopicId, (client, said): (NodeId, Role), now: Now) {
         let key = self.next_session();
         let session = SessionId::from_bytes(self.random_bytes());
         let Some(topic) = self.topics.get_mut(&id) else {
             return;
         };
-        let (keys, role) = (topic.keys.clone(), topic.role);
+        let (keys, role, own) = (topic.keys.clone(), topic.role, topic.own.last());
         let peer = topic.peer_mut(client, now.at);
         peer.heard = now.at;
         peer.lagging = None;
@@ -95,9 +95,13 @@ impl Engine {
         let apart = newly_up && !peer.neighbor;
         peer.link = Link::Up;
         let superseded = peer.asking;
-        self.sessions
-            .serving
-            .insert(key, Serving { topic: id, client });
+        let serving = Serving {
+            topic: id,
+            client,
+            role: said,
+            own,
+        };
+        self.sessions.serving.insert(key, serving);
         if let Some(mine) = superseded.filter(|key| {
             self.sessions
                 .asking

@@ -219,6 +219,7 @@ mod tests {
             token: None,
             control: Vec::new(),
             trust: None,
+            unheard: None,
         }
     }
 

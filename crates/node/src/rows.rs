@@ -7,7 +7,9 @@ use std::collections::BTreeMap;
 use osier_core::{EntryHash, TopicId};
 use osier_engine::{Commit, DiskError, TopicReport};
 use osier_proto::{Lsn, View};
-use osier_store::{Batch, Committed, CommittedTopic, ControlRow, Retention, Store, StoreError};
+use osier_store::{
+    Batch, Committed, CommittedTopic, ControlRow, Retention, Store, StoreError, Unheard,
+};
 
 use self::merge::{Merge, new_entries};
 use crate::{
@@ -41,7 +43,8 @@ impl StoreRows {
     }
 
     /// Rings lose what they do not keep, now and then.
-    fn prune(&mut self, topic: TopicId, committed: &mut CommittedTopic) -> Result<(), StoreError> {
+    fn prune(&mut self, commit: &Commit, committed: &mut CommittedTopic) -> Result<(), StoreError> {
+        let topic = commit.topic;
         let unpruned = self.unpruned.entry(topic).or_insert(PRUNE_EVERY_ENTRIES);
         *unpruned += new_entries(&committed.entries).count();
         if *unpruned < PRUNE_EVERY_ENTRIES {
@@ -53,7 +56,10 @@ impl StoreRows {
         if record.is_none_or(|record| record.retention == Retention::All) {
             return Ok(());
         }
-        committed.summary = self.store.prune(topic, now_ms)?.summary;
+        let unheard = commit
+            .unheard
+            .map(|(author, from)| Unheard { author, from });
+        committed.summary = self.store.prune(topic, now_ms, unheard)?.summary;
         committed.hole_count = self.holes(topic)?;
         Ok(())
     }
@@ -93,7 +99,7 @@ impl StoreRows {
         };
         if part.last {
             // What is durable is durable: a prune that fails is tried again with later entries.
-            if let Err(error) = self.prune(commit.topic, merge.topic(commit.topic)) {
+            if let Err(error) = self.prune(commit, merge.topic(commit.topic)) {
                 tracing::warn!(topic = ?commit.topic, %error, "cannot prune");
             }
         }
@@ -178,6 +184,7 @@ mod tests {
             token: None,
             control: Vec::new(),
             trust: None,
+            unheard: None,
         }
     }
 

@@ -22,7 +22,7 @@
 //! | `causal` | what is named comes first in the log |
 //! | `author`, `hole`, `frontier_tree`, `order_index` | what a batch changes besides the log |
 //! | `snapshot`, `order_view`, `open_chunk`, `lookup` | the read path |
-//! | `retention`, `drop` | rings |
+//! | `retention`, `unheard`, `drop` | rings |
 //! | `gone` | items whose bytes have left |
 //! | `topic`, `token`, `trust`, `control`, `point` | rows beside history |
 //! | `projection`, `item` | indexes that others keep in the same transaction, and what they serve |
@@ -72,6 +72,7 @@ pub mod testing;
 mod token;
 mod topic;
 mod trust;
+mod unheard;
 mod waiting;
 mod write_rows;
 mod writer;
@@ -95,6 +96,7 @@ pub use snapshot::Snapshot;
 pub use store::Store;
 pub use topic::{TOPIC_RECORD_BYTES_MAX, TopicRecord};
 pub use trust::TrustRow;
+pub use unheard::{UNHEARD_KEPT_MAX, UNHEARD_STRETCH_MAX, Unheard};
 pub use waiting::{
     WAITING_BYTES_MAX, WAITING_BYTES_PER_AUTHOR_MAX, WAITING_MAX, WAITING_PER_AUTHOR_MAX,
 };

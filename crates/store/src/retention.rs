@@ -33,6 +33,7 @@ use crate::{
     schema::Tables,
     store::{Store, Writing},
     topic,
+    unheard::{UNHEARD_STRETCH_MAX, Unheard},
 };
 
 /// Entries dated more than this many milliseconds after the present do not count towards a number
@@ -78,14 +79,22 @@ pub struct PruneReport {
 }
 
 impl Store {
-    /// Removes what the topic's retention does not keep. Snapshots taken before are not touched.
+    /// Removes what the topic's retention does not keep; what is unheard is kept as well, within
+    /// bounds (`STO-18`). Snapshots taken before are not touched.
     ///
     /// # Errors
     /// Our disk is at fault.
-    pub fn prune(&self, topic: TopicId, now_ms: u64) -> Result<PruneReport, StoreError> {
+    pub fn prune(
+        &self,
+        topic: TopicId,
+        now_ms: u64,
+        unheard: Option<Unheard>,
+    ) -> Result<PruneReport, StoreError> {
         let mut removed = 0;
         loop {
-            let step = self.write("prune", |writing| prune_step(writing, topic, now_ms))?;
+            let step = self.write("prune", |writing| {
+                prune_step(writing, topic, now_ms, unheard)
+            })?;
             removed += step.removed;
             if step.done {
                 let Point { floor, .. } = step.point;
@@ -105,7 +114,12 @@ struct Step {
     point: Point,
 }
 
-fn prune_step(writing: &mut Writing<'_>, topic: TopicId, now_ms: u64) -> Result<Step, Cause> {
+fn prune_step(
+    writing: &mut Writing<'_>,
+    topic: TopicId,
+    now_ms: u64,
+    unheard: Option<Unheard>,
+) -> Result<Step, Cause> {
     let mut tables = Tables::open(writing.txn)?;
     let none = |point| {
         Ok(Step {
@@ -126,6 +140,10 @@ fn prune_step(writing: &mut Writing<'_>, topic: TopicId, now_ms: u64) -> Result<
     let retention = record.map_or(Retention::All, |record| record.retention);
     let Some(wanted) = wanted_floor(retention, &tables, no, &index, now_ms)? else {
         return none(point);
+    };
+    let wanted = match unheard {
+        Some(unheard) => below_unheard(unheard, wanted, &tables, no, &index)?,
+        None => wanted,
     };
     if point.floor.is_some_and(|floor| wanted <= floor) {
         return none(point);
@@ -201,6 +219,33 @@ fn wanted_floor(
             }
         }
     }
+}
+
+/// A floor that takes no unheard entry away, if the ring does not grow beyond bounds by it.
+fn below_unheard(
+    unheard: Unheard,
+    wanted: OrderKey,
+    tables: &Tables<'_>,
+    no: TopicNo,
+    index: &OrderIndex,
+) -> Result<OrderKey, Cause> {
+    let Some(lowest) = unheard.lowest(tables, no)? else {
+        return Ok(wanted);
+    };
+    let floor = start_of(lowest.time.as_millis());
+    if floor >= wanted {
+        return Ok(wanted);
+    }
+    let rank = |floor: OrderKey| {
+        let bound = Bound::at_time(floor.time.as_millis());
+        rank_of(tables, no, index, &bound)
+    };
+    let stretch = rank(wanted)?.saturating_sub(rank(floor)?);
+    Ok(if stretch <= UNHEARD_STRETCH_MAX {
+        floor
+    } else {
+        wanted
+    })
 }
 
 /// The place before every entry of a millisecond.

@@ -73,14 +73,17 @@ fn an_event_goes_with_its_last_copy() {
     bench.commit_in(topic(), &[filler(1)]);
     assert_eq!(bench.ids("{}", &viewer(&[]), 9).len(), 2);
     bench.check();
-    bench.store().prune(topic(), 1_800_000_000_000).unwrap();
+    bench
+        .store()
+        .prune(topic(), 1_800_000_000_000, None)
+        .unwrap();
     assert!(
         bench.ids("{}", &viewer(&[]), 9).contains(&note.id()),
         "the other topic holds it"
     );
     bench.check();
     bench.commit_in(OTHER, &[filler(2)]);
-    bench.store().prune(OTHER, 1_800_000_000_000).unwrap();
+    bench.store().prune(OTHER, 1_800_000_000_000, None).unwrap();
     let mut left = vec![filler(2).id(), filler(1).id()];
     assert_eq!(bench.ids("{}", &viewer(&[]), 9), left);
     bench.check();
@@ -89,7 +92,7 @@ fn an_event_goes_with_its_last_copy() {
     bench.commit_in(topic(), std::slice::from_ref(&again));
     bench.commit_in(OTHER, std::slice::from_ref(&again));
     bench.commit_in(OTHER, &[filler(3)]);
-    bench.store().prune(OTHER, 1_800_000_000_000).unwrap();
+    bench.store().prune(OTHER, 1_800_000_000_000, None).unwrap();
     left = vec![filler(3).id(), again.id(), filler(1).id()];
     assert_eq!(bench.ids("{}", &viewer(&[]), 9), left);
     bench.check();
@@ -108,7 +111,10 @@ fn effects_outlast_the_entries_that_had_them() {
     let deletion = testing::event(1, 2, 5, &[&["e", &target.id().to_string()]], "");
     bench.commit(&[deletion]);
     bench.commit(&[testing::note(2, 1, "later")]);
-    bench.store().prune(topic(), 1_800_000_000_000).unwrap();
+    bench
+        .store()
+        .prune(topic(), 1_800_000_000_000, None)
+        .unwrap();
     bench.commit_one(&target);
     for _ in 0..2 {
         assert_eq!(bench.ids(r#"{"kinds":[5]}"#, &viewer(&[]), 9), []);
@@ -129,7 +135,10 @@ fn a_backup_keeps_what_the_log_has_lost() {
     let deletion = testing::event(1, 2, 5, &[&["e", &target.id().to_string()]], "");
     bench.commit_one(&deletion);
     bench.commit_one(&testing::note(2, 1, "later"));
-    bench.store().prune(topic(), 1_800_000_000_000).unwrap();
+    bench
+        .store()
+        .prune(topic(), 1_800_000_000_000, None)
+        .unwrap();
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("backup");
     bench.store().backup(&path).unwrap();

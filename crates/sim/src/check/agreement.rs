@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use osier_core::{AuthorTips, EntryHash, Head, NodeId, OrderKey, StateHash, state_hash};
+use osier_core::{AuthorTips, Head, NodeId, OrderKey, StateHash, state_hash};
 use osier_proto::Source;
 
 use crate::{event::NodeIndex, world::World};
@@ -21,12 +21,10 @@ pub(crate) fn differ(world: &World, members: &[NodeIndex], topic: usize) -> Opti
             ));
         }
         let mut unlike = unlike(&tips, &their_tips);
-        // What a ring alone had, it may have dropped before others had it.
+        // A ring may keep another branch of a forked author for good.
         let rings = [*first, *node].map(|n| world.checks.floor(n, id).is_some());
         if rings.contains(&true) {
-            unlike.retain(|author| {
-                !world.is_hostile(author) && !is_lost(world, members, topic, author)
-            });
+            unlike.retain(|author| !world.is_hostile(author));
         }
         if !unlike.is_empty() {
             let counts = [*first, *node].map(|n| world.checks.taken(n, id));
@@ -51,32 +49,6 @@ pub(crate) fn differ(world: &World, members: &[NodeIndex], topic: usize) -> Opti
         }
     }
     None
-}
-
-/// Whether an entry of an author is gone for good: one that keeps everything names it, and nobody
-/// holds it.
-fn is_lost(world: &World, members: &[NodeIndex], topic: usize, author: &NodeId) -> bool {
-    let id = world.topic(topic);
-    let view = |node: NodeIndex| {
-        let store = &world.nodes[node].vault.store;
-        store.view(id).expect("memory is read")
-    };
-    let is_held = |hash: &EntryHash| {
-        let mut views = members.iter().map(|node| view(*node));
-        views.any(|view| view.holds(hash).expect("memory is read"))
-    };
-    let whole = members
-        .iter()
-        .filter(|n| world.checks.floor(**n, id).is_none());
-    whole.copied().any(|node| {
-        let view = view(node);
-        let holes = view.holes(None, usize::MAX).expect("memory is read");
-        let mut own = holes.into_iter().filter(|hole| {
-            let links = view.links(author, hole);
-            links.expect("memory is read")
-        });
-        own.any(|hole| !is_held(&hole))
-    })
 }
 
 /// Authors of whom two nodes have other tips.

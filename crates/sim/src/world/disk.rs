@@ -3,6 +3,7 @@
 use osier_core::Role;
 use osier_engine::{BatchId, Commit, DiskError, Input, TopicReport};
 use osier_proto::Source;
+use osier_store::Unheard;
 
 use super::{Work, World};
 use crate::{
@@ -84,7 +85,7 @@ impl World {
         self.checks.note_commits(index, &commits, kept);
         self.checks.stored(self.now, index, &results);
         if node.spec.role == Role::Replay {
-            self.prune(index, &mut results);
+            self.prune(index, &commits, &mut results);
         }
         results
     }
@@ -93,6 +94,7 @@ impl World {
     fn prune(
         &mut self,
         index: NodeIndex,
+        commits: &[Commit],
         results: &mut [(BatchId, Result<Vec<TopicReport>, DiskError>)],
     ) {
         let node = &self.nodes[index];
@@ -101,10 +103,13 @@ impl World {
             .iter_mut()
             .flat_map(|(_, result)| result.iter_mut().flatten())
         {
+            let mut of_topic = commits.iter().filter(|it| it.topic == report.topic);
+            let last = of_topic.next_back().and_then(|commit| commit.unheard);
+            let unheard = last.map(|(author, from)| Unheard { author, from });
             let pruned = node
                 .vault
                 .store
-                .prune(report.topic, wall)
+                .prune(report.topic, wall, unheard)
                 .expect("memory is written");
             let view = node
                 .vault

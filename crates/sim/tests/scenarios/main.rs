@@ -11,6 +11,7 @@ mod parked;
 mod provider;
 mod relay;
 mod restart;
+mod ring;
 mod scale;
 mod slow;
 mod stands;

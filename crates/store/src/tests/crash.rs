@@ -66,7 +66,7 @@ fn workload(disk: &SimDisk) -> Vec<Acknowledged> {
             token,
         });
         if at % 7 == 6 {
-            store.prune(SECOND, 1_800_000_000_000).unwrap();
+            store.prune(SECOND, 1_800_000_000_000, None).unwrap();
         }
     }
     done

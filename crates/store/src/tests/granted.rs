@@ -184,7 +184,7 @@ fn a_ring_keeps_the_owners_words() {
     let words = [owner.grant(1), owner.grant(2), owner.revoke(2, None)];
     commit(&store, &words);
     commit(&store, &chain(1, 40));
-    let report = store.prune(topic(), u64::MAX / 2).unwrap();
+    let report = store.prune(topic(), u64::MAX / 2, None).unwrap();
     assert!(report.removed > 30 && report.floor.is_some());
     assert_eq!(held(&store, &words), [true; 3]);
     let late = owner.grant(3);

@@ -105,7 +105,7 @@ fn compacting_gives_room_back_and_keeps_everything() {
         policy: vec![1],
     };
     store.set_topic(topic(), &record).unwrap();
-    store.prune(topic(), u64::MAX).unwrap();
+    store.prune(topic(), u64::MAX, None).unwrap();
     let held = store.snapshot(topic()).unwrap().summary();
     drop(store);
     let compacted = compact(&path).unwrap();

@@ -10,7 +10,9 @@ use osier_proto::{StoreId, View};
 use proptest::prelude::*;
 
 use super::history::{chain, deal, honest, steps, write};
-use crate::{Batch, FUTURE_SLACK_MS, Fate, Retention, Store, TopicRecord, key};
+use crate::{
+    Batch, FUTURE_SLACK_MS, Fate, Retention, Store, TopicRecord, UNHEARD_KEPT_MAX, Unheard, key,
+};
 
 const ID: StoreId = StoreId::from_bytes([6; 16]);
 
@@ -70,7 +72,7 @@ fn run(entries: &[Verified<Entry>], batches: &[Vec<Verified<Entry>>], keep: u64)
         let snapshot = ring.snapshot(topic()).unwrap();
         let (summary, items) = (snapshot.summary(), snapshot.order().len().unwrap());
         if at % 3 == 1 {
-            ring.prune(topic(), 1_050).unwrap();
+            ring.prune(topic(), 1_050, None).unwrap();
         }
         assert!(floor(&ring) >= before, "the floor never goes down");
         assert_eq!(snapshot.summary(), summary, "a snapshot stays");
@@ -80,7 +82,7 @@ fn run(entries: &[Verified<Entry>], batches: &[Vec<Verified<Entry>>], keep: u64)
     }
     commit(&ring, entries);
     commit(&archive, entries);
-    ring.prune(topic(), 1_050).unwrap();
+    ring.prune(topic(), 1_050, None).unwrap();
     commit(&ring, entries);
     clean(&ring);
     (ring, archive)
@@ -144,7 +146,7 @@ fn the_floor_is_exact_and_only_the_tip_stays_below() {
     let busy = chain(1, topic(), 10);
     commit(&ring, std::slice::from_ref(&idle));
     commit(&ring, &busy);
-    let report = ring.prune(topic(), 1_800_000_000_000).unwrap();
+    let report = ring.prune(topic(), 1_800_000_000_000, None).unwrap();
     assert_eq!(report.removed, 7);
     let start = OrderKey {
         hash: EntryHash::MIN,
@@ -159,9 +161,49 @@ fn the_floor_is_exact_and_only_the_tip_stays_below() {
         0,
         "what was dropped is no hole"
     );
-    assert_eq!(ring.prune(topic(), 1_800_000_000_000).unwrap().removed, 0);
+    assert_eq!(
+        ring.prune(topic(), 1_800_000_000_000, None)
+            .unwrap()
+            .removed,
+        0
+    );
     assert_eq!(commit(&ring, &busy[..1]), [Fate::BelowFloor]);
     clean(&ring);
+}
+
+/// `STO-18`: what nobody else has is kept, and what is above it, until that is too much.
+#[test]
+fn own_entries_that_nobody_else_has_are_kept() {
+    let me = chain(1, topic(), 100);
+    let unheard = |from: usize| {
+        let (author, from) = (me[0].signer(), me[from].header().seq());
+        Some(Unheard { author, from })
+    };
+    let now = me[99].header().time().as_millis();
+    let store = ring(Retention::Newest { entries: 10 });
+    commit(&store, &me);
+    store.prune(topic(), now, unheard(0)).unwrap();
+    assert_eq!(held(&store, &me).len(), 100);
+    store.prune(topic(), now, unheard(60)).unwrap();
+    assert_eq!(held(&store, &me), held(&store, &me[60..]));
+    assert_eq!(held(&store, &me).len(), 40);
+    store.prune(topic(), now, unheard(95)).unwrap();
+    assert_eq!(held(&store, &me).len(), 10, "the ring keeps more");
+    clean(&store);
+}
+
+/// `STO-18`: a ring that never meets anybody keeps so many of its own entries and no more.
+#[test]
+fn own_entries_that_nobody_else_has_have_a_bound() {
+    let over = 500;
+    let me = chain(1, topic(), UNHEARD_KEPT_MAX + over);
+    let store = ring(Retention::Newest { entries: 10 });
+    commit(&store, &me);
+    let (author, from) = (me[0].signer(), me[0].header().seq());
+    let now = me[me.len() - 1].header().time().as_millis();
+    let unheard = Some(Unheard { author, from });
+    store.prune(topic(), now, unheard).unwrap();
+    assert_eq!(held(&store, &me).len(), UNHEARD_KEPT_MAX);
 }
 
 /// An author with a wrong clock must not push honest entries out.
@@ -176,7 +218,7 @@ fn entries_from_the_future_do_not_count() {
         .collect();
     commit(&ring, &honest);
     commit(&ring, &future);
-    assert_eq!(ring.prune(topic(), now).unwrap().removed, 0);
+    assert_eq!(ring.prune(topic(), now, None).unwrap().removed, 0);
     assert_eq!(held(&ring, &honest).len(), 5);
     assert_eq!(floor(&ring), None, "nothing was dropped");
 }
@@ -192,7 +234,7 @@ fn a_millisecond_is_kept_or_dropped_whole() {
         entries.extend((0..burst).map(|_| chain.at(200).next(b"at once")));
         entries.extend((0..2).map(|n| chain.at(300 + n).next(b"after")));
         commit(&ring, &entries);
-        let report = ring.prune(topic(), 1_000).unwrap();
+        let report = ring.prune(topic(), 1_000, None).unwrap();
         assert_eq!(held(&ring, &entries).len(), kept);
         assert_eq!(report.floor.map(|floor| floor.hash), Some(EntryHash::MIN));
         clean(&ring);
@@ -205,10 +247,10 @@ fn a_ring_of_time_drops_what_is_older() {
     let entries = chain(1, topic(), 10);
     commit(&ring, &entries);
     let now = entries[9].header().time().as_millis();
-    let report = ring.prune(topic(), now).unwrap();
+    let report = ring.prune(topic(), now, None).unwrap();
     assert_eq!(report.removed, 5);
     assert_eq!(report.floor.unwrap().time.as_millis(), now - 4_500);
-    let report = ring.prune(topic(), now).unwrap();
+    let report = ring.prune(topic(), now, None).unwrap();
     assert_eq!(report.removed, 0);
     clean(&ring);
 }
@@ -233,7 +275,7 @@ fn a_low_tip_goes_when_its_author_has_gone_on() {
             commit(&ring, std::slice::from_ref(&high));
         }
         commit(&ring, &others);
-        ring.prune(topic(), 1_800_000_000_000).unwrap();
+        ring.prune(topic(), 1_800_000_000_000, None).unwrap();
         if order == 1 {
             commit(&ring, std::slice::from_ref(&high));
         } else if order == 2 {
@@ -257,7 +299,7 @@ fn a_name_below_the_floor_is_settled_by_its_refusal() {
     let ring = ring(Retention::Newest { entries: 2 });
     let old = chain(1, topic(), 6);
     commit(&ring, &old);
-    ring.prune(topic(), 1_800_000_000_000).unwrap();
+    ring.prune(topic(), 1_800_000_000_000, None).unwrap();
     let late = Chain::new(2)
         .at(1_790_000_000_000)
         .next_with(b"late", vec![old[1].hash()]);
@@ -308,12 +350,12 @@ fn pruning_during_a_session() {
     let store = ring(Retention::Newest { entries: 10 });
     let chain = chain(3, topic(), 40);
     commit(&store, &chain[..20]);
-    store.prune(topic(), 1_800_000_000_000).unwrap();
+    store.prune(topic(), 1_800_000_000_000, None).unwrap();
     let before = held(&store, &chain);
     let view = store.snapshot(topic()).unwrap();
     let summary = view.summary();
     commit(&store, &chain[20..]);
-    store.prune(topic(), 1_800_000_000_000).unwrap();
+    store.prune(topic(), 1_800_000_000_000, None).unwrap();
     let after = held(&store, &chain);
     assert!(!before.is_subset(&after), "the ring has gone on");
     assert!(before.iter().all(|hash| view.holds(hash).unwrap()));

@@ -34,7 +34,7 @@ fn an_unknown_topic_is_an_empty_one() {
     assert!(view.log(Lsn::START, 10, 10).unwrap().done);
     assert!(view.heads(None, 10).unwrap().is_empty());
     osier_reconcile::testing::conform(view.order(), &[]);
-    assert_eq!(store.prune(topic(), 0).unwrap().removed, 0);
+    assert_eq!(store.prune(topic(), 0, None).unwrap().removed, 0);
     assert!(store.topics().unwrap().is_empty());
 }
 
@@ -182,7 +182,7 @@ fn a_projection_sees_what_comes_and_what_goes() {
     let mut batch = Batch::new();
     batch.extend(chain(1, topic(), 5));
     store.commit(&batch).unwrap();
-    store.prune(topic(), 1_800_000_000_000).unwrap();
+    store.prune(topic(), 1_800_000_000_000, None).unwrap();
     assert_eq!(seen.stored.lock().unwrap().len(), 5);
     assert_eq!(*seen.dropped.lock().unwrap(), [1, 2, 3].map(Lsn::new));
 }
