@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use osier_core::{Entry, EntryHash, NodeId, OrderKey, Role, Seq, Timestamp, TopicId, Verified};
+use osier_core::{Entry, EntryHash, NodeId, OrderKey, Role, Seq, TopicId, Verified};
 use osier_policy::Rank;
 use osier_proto::{Lsn, Token};
 
@@ -49,8 +49,6 @@ pub(crate) struct Waiting {
     newest: Option<OrderKey>,
     /// What the topic's owner says in them.
     control: Vec<OwnerWord>,
-    /// The greatest stamp among them that is not in the future.
-    recent: Option<Timestamp>,
 }
 
 /// All batches on their way.
@@ -98,6 +96,9 @@ impl Engine {
             .map(|key| key.time)
             .filter(|time| *time <= near)
             .max();
+        if let Some(topic) = self.topics.get_mut(&topic) {
+            topic.recent = topic.recent.max(recent);
+        }
         let (token, trust) = match &origin {
             Origin::Session { token, .. } => (token.clone(), None),
             Origin::Trust { node, entry, .. } => (None, Some((*node, *entry))),
@@ -112,7 +113,6 @@ impl Engine {
                 authors,
                 newest,
                 control: control.clone(),
-                recent,
             },
         );
         self.put(Output::Commit(Commit {
@@ -165,12 +165,16 @@ impl Engine {
             .as_mut()
             .map(|report| std::mem::take(&mut report.withheld))
             .unwrap_or_default();
+        let dropped = match (&waiting.origin, &report) {
+            (Origin::Own, Some(report)) => not_appended(&waiting, report, &withheld),
+            _ => Vec::new(),
+        };
         if let Some(report) = report {
             self.note_report(topic, report, live, &waiting, &withheld, now);
         }
         self.heed(topic, std::mem::take(&mut waiting.control), now);
         match waiting.origin {
-            Origin::Own => self.own_stored(topic, batch, &withheld, now),
+            Origin::Own => self.own_stored(topic, batch, &withheld, &dropped, now),
             Origin::Gossip if gap => self.look_again_soon(topic, now),
             Origin::Gossip => {}
             Origin::Session { key, batch, token } => {
@@ -218,7 +222,6 @@ impl Engine {
             topic.own.forget_deps();
         }
         topic.newest = topic.newest.max(waiting.newest);
-        topic.recent = topic.recent.max(waiting.recent);
         for (author, hash, seq) in &waiting.authors {
             if withheld.contains(hash) {
                 continue;
@@ -308,4 +311,13 @@ impl Engine {
             }
         }
     }
+}
+
+/// Entries of a batch that the store has not taken: a ring takes none that is older than what it
+/// keeps (`STO-13`).
+fn not_appended(waiting: &Waiting, report: &TopicReport, withheld: &[EntryHash]) -> Vec<EntryHash> {
+    let hashes = waiting.authors.iter().map(|(_, hash, _)| hash);
+    let is_taken = |hash: &EntryHash| report.appended.iter().any(|(_, taken)| taken == hash);
+    let missing = hashes.filter(|hash| !is_taken(hash) && !withheld.contains(hash));
+    missing.copied().collect()
 }

@@ -64,6 +64,7 @@ impl Engine {
         id: TopicId,
         batch: BatchId,
         withheld: &[EntryHash],
+        dropped: &[EntryHash],
         now: Now,
     ) {
         let me = self.me;
@@ -71,25 +72,28 @@ impl Engine {
             return;
         };
         let mut entries: Vec<Verified<Entry>> = std::mem::take(&mut topic.just_written);
-        entries.retain(|entry| !withheld.contains(&entry.hash()));
+        let is_kept = |hash| !withheld.contains(&hash) && !dropped.contains(&hash);
+        entries.retain(|entry| is_kept(entry.hash()));
         // The chain goes on from what was kept aside, too: it must not fork.
         let commands = topic.own.durable(batch).unwrap_or_default();
         let owner = topic.ticket.owner();
         for (command, hashes) in commands {
-            let refused = hashes.iter().any(|hash| withheld.contains(hash));
-            self.reply(
-                command,
-                if refused {
-                    Err(CommandError::MayNotWrite(NotGranted {
-                        topic: id,
-                        owner,
-                        node: me,
-                        why: NotGrantedBecause::RevokedMeanwhile,
-                    }))
-                } else {
-                    Ok(Reply::Published(hashes))
-                },
-            );
+            let is_among = |of: &[EntryHash]| hashes.iter().any(|hash| of.contains(hash));
+            let result = if is_among(withheld) {
+                Err(CommandError::MayNotWrite(NotGranted {
+                    topic: id,
+                    owner,
+                    node: me,
+                    why: NotGrantedBecause::RevokedMeanwhile,
+                }))
+            } else if is_among(dropped) {
+                let cause = "this node's clock is behind what it still keeps of the topic: write it \
+                             again, and set the clock if that does not help";
+                Err(CommandError::Invalid(cause.to_owned()))
+            } else {
+                Ok(Reply::Published(hashes))
+            };
+            self.reply(command, result);
         }
         self.gossip_own(id, entries);
         self.write_own(id, now);

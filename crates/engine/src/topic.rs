@@ -55,7 +55,7 @@ pub(crate) struct Topic {
     pub(crate) ephemeral: Bucket,
     /// The newest entry held, in range order.
     pub(crate) newest: Option<OrderKey>,
-    /// The greatest stamp held that was not in the future when it came.
+    /// The greatest stamp that was not in the future when it came, held or on its way to disk.
     pub(crate) recent: Option<Timestamp>,
     /// Own entries that are on their way to disk, to be gossiped when they are there.
     pub(crate) just_written: Vec<Verified<Entry>>,
@@ -124,8 +124,8 @@ impl Topic {
     }
 
     /// The stamp of own entries: this node's clock. A ring whose clock is behind others' would drop
-    /// what it has just written, before anybody has it; so it writes no earlier than what it holds,
-    /// as far as its clock allows, nor below its floor (`ENT-16`).
+    /// what it has just written, before anybody has it; so it writes later than what it holds or
+    /// will hold by then, as far as its clock allows, nor below its floor (`ENT-16`).
     pub(crate) fn stamp(&self, wall: Timestamp) -> Timestamp {
         let floor = match self.held.summary.coverage {
             Coverage::From { floor } => floor.time,
@@ -133,7 +133,9 @@ impl Topic {
             Coverage::Complete => return wall,
         };
         let near = self.recent.filter(|recent| *recent <= near_future(wall));
-        wall.max(floor).max(near.unwrap_or_default())
+        // A floor is the start of a millisecond, at the latest the one after the newest that counts.
+        let after = near.map(|recent| Timestamp::from_millis(recent.as_millis().saturating_add(1)));
+        wall.max(floor).max(after.unwrap_or_default())
     }
 
     /// Whether a trusted peer's session is bringing history now.

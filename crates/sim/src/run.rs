@@ -250,6 +250,8 @@ fn heal(world: &mut World, core: &[NodeIndex]) {
         world.run_for(500 * MS);
     }
     world.run_for(2 * SEC);
+    // What was commanded at the very end is answered when it is on disk.
+    world.run_while(2 * SEC, |world| world.is_answering(core));
     if let Some(what) = world.shows_unlike(core) {
         let now = world.now();
         world.checks.fail(now, what);

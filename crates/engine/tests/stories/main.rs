@@ -2,6 +2,7 @@
 
 mod carried;
 mod ephemeral;
+mod ring;
 
 use std::collections::VecDeque;
 

@@ -70,6 +70,11 @@ impl World {
         node != 0 || sole || spec.trust.iter().any(deep)
     }
 
+    /// Whether some command has no answer yet.
+    pub(crate) fn is_answering(&self, core: &[NodeIndex]) -> bool {
+        core.iter().any(|node| self.checks.unanswered(*node) > 0)
+    }
+
     /// What is wrong at the end of a run, however well it has converged.
     pub(crate) fn loose_ends(&self, core: &Core) -> Option<String> {
         core.nodes.iter().find_map(|node| {

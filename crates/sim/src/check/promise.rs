@@ -42,6 +42,11 @@ impl Checks {
         }
     }
 
+    /// The owner has said whose word counts: the search for a provider may begin afresh (`POL-15`).
+    pub(crate) fn heeded(&mut self, now: Time, node: NodeIndex, topic: TopicId) {
+        self.asked(now, node, topic);
+    }
+
     /// Somebody has waited too long.
     pub(crate) fn overdue(&mut self, now: Time) {
         let late = self

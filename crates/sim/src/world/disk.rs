@@ -83,6 +83,9 @@ impl World {
         let mut results = node.vault.write(&commits);
         let kept = results.iter().any(|(_, result)| result.is_ok());
         self.checks.note_commits(index, &commits, kept);
+        for commit in commits.iter().filter(|commit| !commit.control.is_empty()) {
+            self.checks.heeded(self.now, index, commit.topic);
+        }
         self.checks.stored(self.now, index, &results);
         if node.spec.role == Role::Replay {
             self.prune(index, &commits, &mut results);
