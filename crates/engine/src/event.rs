@@ -96,7 +96,8 @@ pub enum SyncEvent {
         /// The state reached.
         state_hash: StateHash,
     },
-    /// An author has signed two entries at one position. Told once an author.
+    /// An author has signed two entries at one position. Told once an author; again only when a
+    /// revocation has taken one of the two out (`Withdrawn`) and a grant lets it in.
     AuthorForked {
         /// Who.
         author: NodeId,

@@ -300,7 +300,7 @@ impl ClientSession {
         let all = granted.expected == Some(granted.intake.arrived().count());
         let last = all || granted.parked.is_some() || granted.vouching.closed;
         if last || granted.intake.is_due(now) {
-            let ingest = granted.intake.admit(&*self.config.source)?;
+            let ingest = granted.intake.admit(&*self.config.source, &*self.view)?;
             self.outbox.extend(ingest.map(SessionOutput::Ingest));
         }
         Ok(())
@@ -475,7 +475,8 @@ impl Session for ClientSession {
         if !ok {
             return self.store_failed(now);
         }
-        match granted.intake.durable(batch, &*self.config.source) {
+        let source = &*self.config.source;
+        match granted.intake.durable(batch, source, &*self.view) {
             Ok(ingest) => self.outbox.extend(ingest.map(SessionOutput::Ingest)),
             Err(error) => return self.end_by(error.into(), now),
         }

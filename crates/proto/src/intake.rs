@@ -145,8 +145,14 @@ impl Intake {
         Ok(())
     }
 
-    /// Judges what was gathered by rule V; what is authentic is handed out.
-    pub(crate) fn admit(&mut self, source: &dyn Source) -> Result<Option<Ingest>, ViewError> {
+    /// Judges what was gathered by rule V; what is authentic is handed out. `compared` is the view
+    /// that the session began with: the peer has left out what that holds, also if the owner has
+    /// revoked its author since and it is gone from the log (`ENT-43`).
+    pub(crate) fn admit(
+        &mut self,
+        source: &dyn Source,
+        compared: &dyn View,
+    ) -> Result<Option<Ingest>, ViewError> {
         let Gathered { entries, token, .. } = std::mem::take(&mut self.gathered);
         if entries.is_empty() {
             return Ok(None);
@@ -157,7 +163,7 @@ impl Intake {
         self.waiting.push(judged.waiting);
         if self.has_waiting() {
             let view = source.view(self.topic)?;
-            let links = self.waiting.linked(&verified, &*view)?;
+            let links = self.waiting.linked(&verified, &*view, compared)?;
             verified.extend(self.waiting.release(&links, &mut self.keys));
         }
         // A token says that all up to its point is stored, so it is not kept while some wait.
@@ -171,12 +177,13 @@ impl Intake {
         &mut self,
         batch: u64,
         source: &dyn Source,
+        compared: &dyn View,
     ) -> Result<Option<Ingest>, ViewError> {
         if !self.in_flight.remove(batch) || !self.has_waiting() {
             return Ok(None);
         }
         let view = source.view(self.topic)?;
-        let links = self.waiting.linked(&[], &*view)?;
+        let links = self.waiting.linked(&[], &*view, compared)?;
         let verified = self.waiting.release(&links, &mut self.keys);
         Ok(self.hand_out(verified, None))
     }
@@ -259,11 +266,12 @@ impl Waiting {
     }
 
     /// Those that an authentic entry of their author links to, directly or through others that
-    /// wait.
+    /// wait. What was authentic when the session began still is, whether it counts or not.
     fn linked(
         &self,
         fresh: &[Verified<Entry>],
         view: &dyn View,
+        compared: &dyn View,
     ) -> Result<BTreeSet<EntryHash>, ViewError> {
         let named: BTreeSet<(EntryHash, NodeId)> = fresh
             .iter()
@@ -277,7 +285,10 @@ impl Waiting {
         let mut todo = Vec::new();
         for (hash, entry) in &by_hash {
             let author = entry.claimed_author();
-            if named.contains(&(*hash, author)) || view.links(&author, hash)? {
+            if named.contains(&(*hash, author))
+                || view.links(&author, hash)?
+                || compared.links(&author, hash)?
+            {
                 todo.push(*hash);
             }
         }

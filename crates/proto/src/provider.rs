@@ -323,7 +323,8 @@ impl ProviderSession {
         if !self.uploads.is_open() {
             return Err(self.unexpected("Entries"));
         }
-        if let Some(ingest) = self.uploads.take(entries, &*self.config.source, now)? {
+        let source = &*self.config.source;
+        if let Some(ingest) = self.uploads.take(entries, source, &*self.view, now)? {
             self.outbox.push(SessionOutput::Ingest(ingest));
         }
         self.outbox.push(SessionOutput::Progress {
@@ -429,7 +430,8 @@ impl Session for ProviderSession {
         let was_blocked = !self.wants_input();
         self.watch.moved(now);
         let outcome = if ok {
-            self.uploads.durable(batch, &*self.config.source)
+            let source = &*self.config.source;
+            self.uploads.durable(batch, source, &*self.view)
         } else {
             Err(ViewError {
                 doing: "storing a batch",

@@ -9,6 +9,7 @@ mod mode;
 mod random;
 mod ring;
 mod table;
+mod withdrawn;
 
 use std::sync::Arc;
 

@@ -9,7 +9,7 @@ use crate::{
     intake::Intake,
     message::Entries,
     output::Ingest,
-    view::{Source, ViewError},
+    view::{Source, View, ViewError},
 };
 
 /// What is to come.
@@ -108,6 +108,7 @@ impl Uploads {
         &mut self,
         batch: Entries,
         source: &dyn Source,
+        compared: &dyn View,
         now: Instant,
     ) -> Result<Option<Ingest>, Fault> {
         if batch.token.is_some() {
@@ -132,7 +133,7 @@ impl Uploads {
             }
         }
         self.intake.gather(entries, None, now)?;
-        Ok(self.intake.admit(source)?)
+        Ok(self.intake.admit(source, compared)?)
     }
 
     /// The client says that this was all.
@@ -153,8 +154,9 @@ impl Uploads {
         &mut self,
         batch: u64,
         source: &dyn Source,
+        compared: &dyn View,
     ) -> Result<Option<Ingest>, ViewError> {
-        self.intake.durable(batch, source)
+        self.intake.durable(batch, source, compared)
     }
 
     /// Once all has come and is durable, nothing may be left that nobody signed. Where a ring takes

@@ -103,6 +103,16 @@ impl MemorySource {
         log.coverage = Coverage::From { floor };
     }
 
+    /// Takes an entry out, as a revocation does: snapshots of before still have it.
+    pub fn withdraw(&self, entry: &Verified<Entry>) {
+        let mut topics = lock(&self.topics);
+        let log = Arc::make_mut(topics.entry(entry.header().topic()).or_default());
+        if let Some(lsn) = log.places.remove(&entry.hash()) {
+            log.entries.remove(&lsn);
+            log.pruned += 1;
+        }
+    }
+
     /// From now on no snapshot can be taken, or again.
     pub fn set_broken(&self, broken: bool) {
         self.broken.store(broken, Ordering::Relaxed);

@@ -255,12 +255,13 @@ impl Watch {
                     return Some(format!("{author:?} is told to have forked twice"));
                 }
             }
+            // What is taken out, and let in again, is told anew.
+            SyncEvent::Withdrawn { .. } => self.forked.clear(),
             SyncEvent::State(_)
             | SyncEvent::HistorySyncDegraded { .. }
             | SyncEvent::HistoryTruncated { .. }
             | SyncEvent::ProviderUp { .. }
             | SyncEvent::ProviderDown { .. }
-            | SyncEvent::Withdrawn { .. }
             | SyncEvent::Lagged { .. } => {}
         }
         None
