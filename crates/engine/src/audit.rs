@@ -65,6 +65,7 @@ impl Engine {
             topic.audits.interval = shortest;
             self.schedule_audit(id, now);
         }
+        self.look_again_into_dispute(id, now);
     }
 
     /// The topic's timer has come: the provider that has not agreed for longest is asked.

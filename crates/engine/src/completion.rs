@@ -100,6 +100,11 @@ impl Completion {
         })
     }
 
+    /// Whether watchers were told last that those whom the rule counts disagree.
+    pub(crate) fn is_diverged(&self) -> bool {
+        matches!(self.told, Told::Diverged(_))
+    }
+
     /// Those who disagree, as watchers were told.
     pub(crate) fn camps(&self) -> Vec<(StateHash, Vec<NodeId>)> {
         match &self.told {

@@ -53,6 +53,15 @@ impl Engine {
         }
     }
 
+    /// What this node holds has changed, or a provider is heard to hold the same by now: where that
+    /// keeps the topic from being synced, it is looked into again.
+    pub(crate) fn look_again_into_dispute(&mut self, id: TopicId, now: Now) {
+        let topic = self.topics.get(&id);
+        if topic.is_some_and(|topic| topic.completion.is_diverged()) {
+            self.look_into_dispute(id, now);
+        }
+    }
+
     /// The providers whose state is another are asked once more.
     pub(crate) fn dispute_due(&mut self, id: TopicId, now: Now) {
         let room = SESSIONS_ASKED_PER_TOPIC_MAX.saturating_sub(self.sessions.asking_in(id));
@@ -96,11 +105,15 @@ fn disputed_state(topic: &Topic, node: NodeId, peer: &Peer) -> Option<StateHash>
     (counts && theirs != topic.held.summary.state).then_some(theirs)
 }
 
-/// From when on it may be asked for this; none if that has been settled: it differs.
+/// From when on it may be asked for this; none if that has been settled: it differs. One that has
+/// been heard to agree since has another state by now, be it by what that very session brought it.
 fn may_ask_from(peer: &Peer, theirs: StateHash, ours: StateHash) -> Option<Instant> {
+    let has_moved = |before: Disputed| peer.agreed.is_some_and(|at| at > before.at);
     match peer.disputed {
         None => Some(Instant::START),
-        Some(before) if (before.theirs, before.ours) == (theirs, ours) => None,
+        Some(before) if (before.theirs, before.ours) == (theirs, ours) && !has_moved(before) => {
+            None
+        }
         Some(before) => Some(before.at.after(Duration::from_millis(DISPUTE_AGAIN_MS))),
     }
 }

@@ -1,6 +1,7 @@
 //! Sessions that peers ask for: whom to serve, and what to say to the others.
 
 use osier_core::{NodeId, Role, SessionId, TopicId};
+use osier_policy::Outcome;
 use osier_proto::{FailureReason, Hello, Refuse, RefuseReason};
 
 use crate::{
@@ -95,6 +96,11 @@ impl Engine {
         let apart = newly_up && !peer.neighbor;
         peer.link = Link::Up;
         let superseded = peer.asking;
+        // A stranger that was lost was not to be dialed; it is here, and may come to count.
+        let is_idle = superseded.is_none() && peer.retry_at.is_none();
+        if is_idle && matches!(peer.outcome, Outcome::Lost) {
+            peer.outcome = Outcome::Unasked;
+        }
         let serving = Serving {
             topic: id,
             client,

@@ -138,9 +138,9 @@ pub trait View: Send {
         Ok(None)
     }
 
-    /// Entries of the topic's owner that a ring holds below its floor though they are no tips, for
-    /// those who join through it (`SES-9`); in the order of the owner's chain.
-    fn low_words(&self) -> Result<Vec<EntryHash>, ViewError> {
+    /// Entries held that carry the owner's words and stand below a floor, tips or not, for a ring
+    /// and for those who join through one (`SES-9`); in the order of the owner's chain.
+    fn low_words(&self, _floor: &OrderKey) -> Result<Vec<EntryHash>, ViewError> {
         Ok(Vec::new())
     }
 

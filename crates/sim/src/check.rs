@@ -6,6 +6,7 @@ pub(crate) mod agreement;
 mod doubt;
 pub(crate) mod granted;
 pub(crate) mod liveness;
+mod lost;
 mod marker;
 mod promise;
 mod safety;
@@ -208,6 +209,11 @@ impl Checks {
             floor: holdings.and_then(|holdings| holdings.floor),
         };
         self.vouches.insert(session, vouch);
+    }
+
+    /// Whether a node has ever lost its disk.
+    pub(crate) fn has_lost_disk(&self, node: NodeIndex) -> bool {
+        self.disks[node] > 0
     }
 
     /// A node has lost its disk.

@@ -74,9 +74,10 @@ pub(crate) fn store_topic(
     work.sift(tables)?;
     work.refuse_dropped();
     work.settle_tips(tables)?;
+    // Before tips are passed over: of an author who forks by this batch they are kept.
+    let forked = work.find_forks(tables)?;
     work.pass_low_tips(tables)?;
     work.place();
-    let forked = work.find_forks(tables)?;
     work.find_missing(tables)?
         .store(tables, no, &mut work.point)?;
     let came = sorted(work.stored().map(|(_, entry)| entry.hash()));
@@ -365,14 +366,15 @@ impl<'b> Work<'b> {
 
     /// Authors that have got a second entry at one seq for the first time.
     fn find_forks(&mut self, tables: &Tables<'_>) -> Result<Vec<Forked>, Cause> {
-        let mut by_seq: Vec<(NodeId, Seq, EntryHash)> = self
-            .stored()
-            .map(|(_, entry)| (entry.header().author(), entry.header().seq(), entry.hash()))
+        let entries = self.entries;
+        let fresh = self.fresh.iter().map(|&at| &entries[at]);
+        let mut by_seq: Vec<(NodeId, Seq, EntryHash)> = fresh
+            .map(|entry| (entry.header().author(), entry.header().seq(), entry.hash()))
             .collect();
         by_seq.sort_unstable();
         let mut forked = Vec::new();
         let mut before: Option<(NodeId, Seq, EntryHash)> = None;
-        for (who, seq, hash) in by_seq {
+        for (who, seq, hash) in by_seq.iter().copied() {
             let author = self.authors.get_mut(&who).expect("loaded by sift");
             if author.row.fork.is_none() {
                 let twin = match before {
@@ -393,11 +395,7 @@ impl<'b> Work<'b> {
             }
             before = Some((who, seq, hash));
         }
-        let seen: Vec<(NodeId, Seq)> = self
-            .stored()
-            .map(|(_, entry)| (entry.header().author(), entry.header().seq()))
-            .collect();
-        for (who, seq) in seen {
+        for (who, seq, _) in by_seq {
             self.authors.get_mut(&who).expect("loaded by sift").saw(seq);
         }
         Ok(forked)

@@ -114,8 +114,8 @@ impl Snapshot {
         Ok(page)
     }
 
-    fn words_below_floor(&self) -> Result<Vec<EntryHash>, Cause> {
-        let (Some(no), Some(floor)) = (self.no, self.point.floor) else {
+    fn words_below(&self, floor: &OrderKey) -> Result<Vec<EntryHash>, Cause> {
+        let Some(no) = self.no else {
             return Ok(Vec::new());
         };
         let mut low = Vec::new();
@@ -130,7 +130,7 @@ impl Snapshot {
                 time: header.time(),
                 hash,
             });
-            if place < floor {
+            if place < *floor {
                 low.push(hash);
             }
         }
@@ -377,8 +377,8 @@ impl View for Snapshot {
             .map_err(|cause| cause.view("looking an entry up"))
     }
 
-    fn low_words(&self) -> Result<Vec<EntryHash>, ViewError> {
-        self.words_below_floor()
+    fn low_words(&self, floor: &OrderKey) -> Result<Vec<EntryHash>, ViewError> {
+        self.words_below(floor)
             .map_err(|cause| cause.view("reading the owner's words"))
     }
 

@@ -1,6 +1,7 @@
 //! The engine's decisions, told as short stories: inputs by hand, outputs looked at.
 
 mod carried;
+mod dispute;
 mod ephemeral;
 mod ring;
 
@@ -206,6 +207,7 @@ impl Desk {
                     .map(|entry| {
                         self.lsn += 1;
                         summary.set.insert(&entry.hash());
+                        summary.state = StateHash::from_bytes(*entry.hash().as_bytes());
                         (Lsn::new(self.lsn), entry.hash())
                     })
                     .collect();

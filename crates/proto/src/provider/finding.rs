@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use osier_core::{Entry, EntryHash, Head, Instant, NodeId, Seq, SetSum, SignedEntry, Verified};
+use osier_core::{
+    Control, Entry, EntryHash, Head, Instant, NodeId, Seq, SetSum, SignedEntry, Verified,
+};
 use osier_reconcile::{FrameLimit, Initiator, Opening, Split};
 
 use super::{
@@ -145,11 +147,21 @@ impl ProviderSession {
                 low.insert(head.hash);
             }
         }
-        // So are the owner's words, to one that does not show the latest of the owner's entries.
-        for word in self.view.low_words()? {
+        // So are the owner's words, to one that does not show the latest of the owner's entries; and
+        // those on an author of whom the client shows other tips. It may have missed the word and
+        // hold a later one: then its floor hides the word from the ranges.
+        let held: BTreeSet<&Head> = ours.iter().collect();
+        let seen: BTreeSet<&Head> = theirs.iter().collect();
+        let apart: BTreeSet<NodeId> = held
+            .symmetric_difference(&seen)
+            .map(|head| head.author)
+            .collect();
+        for word in self.view.low_words(&window.floor)? {
             let entry = self.stored(&word)?;
             let is_unseen = unseen.iter().any(|head| head.author == entry.signer());
-            if is_unseen && !window::contains(Some(&window.floor), &entry.order_key()) {
+            let about = Control::of(&entry).and_then(|word| word.leave());
+            let is_wanted = is_unseen || about.is_some_and(|(node, _)| apart.contains(&node));
+            if is_wanted && !window::contains(Some(&window.floor), &entry.order_key()) {
                 low.insert(word);
             }
         }

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use osier_core::{AuthorTips, Head, NodeId, OrderKey, StateHash, state_hash};
 use osier_proto::Source;
 
+use super::lost;
 use crate::{event::NodeIndex, world::World};
 
 /// How nodes of a core differ; none if they do not.
@@ -24,7 +25,12 @@ pub(crate) fn differ(world: &World, members: &[NodeIndex], topic: usize) -> Opti
         // A ring may keep another branch of a forked author for good.
         let rings = [*first, *node].map(|n| world.checks.floor(n, id).is_some());
         if rings.contains(&true) {
-            unlike.retain(|author| !world.is_hostile(author));
+            let both = [*first, *node];
+            unlike.retain(|author| {
+                !world.is_hostile(author)
+                    && !lost::has_forked(world, both, topic, author)
+                    && !lost::is_gone(world, members, topic, author)
+            });
         }
         if !unlike.is_empty() {
             let counts = [*first, *node].map(|n| world.checks.taken(n, id));

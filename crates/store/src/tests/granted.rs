@@ -197,7 +197,11 @@ fn a_ring_keeps_the_owners_words() {
     // One that joins what the ring holds knows them, too.
     let joiner = granted(Retention::Newest { entries: 2 });
     let view = store.snapshot(topic()).unwrap();
-    assert!(view.low_words().unwrap().contains(&words[0].hash()));
+    assert!(
+        view.low_words(&report.floor.unwrap())
+            .unwrap()
+            .contains(&words[0].hash())
+    );
     commit(
         &joiner,
         &[words[0].clone(), words[1].clone(), words[2].clone()],

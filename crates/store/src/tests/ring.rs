@@ -206,6 +206,34 @@ fn own_entries_that_nobody_else_has_have_a_bound() {
     assert_eq!(held(&store, &me).len(), UNHEARD_KEPT_MAX);
 }
 
+/// `STO-12`: of an author who forks, a ring keeps both tips, however the entries are cut into
+/// batches.
+#[test]
+fn a_fork_that_comes_at_once_keeps_both_tips() {
+    let tips = |size: usize| {
+        let store = ring(Retention::Newest { entries: 12 });
+        commit(&store, &chain(9, topic(), 30));
+        store.prune(topic(), u64::MAX / 2, None).unwrap();
+        let later = floor(&store).unwrap().time.as_millis() + 1_000;
+        let branch = |count: u64, body: &'static [u8]| -> Vec<_> {
+            let mut chain = Chain::new(1);
+            (0..count)
+                .map(|at| chain.at(later + at).next(body))
+                .collect()
+        };
+        commit(&store, &branch(4, b"one"));
+        for part in branch(3, b"other").chunks(size) {
+            commit(&store, part);
+        }
+        let author = branch(1, b"one")[0].signer();
+        let heads = store.snapshot(topic()).unwrap().heads(None, 100).unwrap();
+        let own = heads.iter().filter(|head| head.author == author);
+        own.map(|head| head.seq.get()).collect::<Vec<_>>()
+    };
+    assert_eq!(tips(1), [3, 4]);
+    assert_eq!(tips(3), [3, 4]);
+}
+
 /// An author with a wrong clock must not push honest entries out.
 #[test]
 fn entries_from_the_future_do_not_count() {
