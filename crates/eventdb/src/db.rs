@@ -2,7 +2,10 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use bytes::Bytes;
@@ -35,6 +38,9 @@ pub struct EventDb {
     pub(crate) cache: Recent,
     verifier: Verifier,
     fresh: Mutex<BTreeMap<(TopicId, Lsn), FreshEvents>>,
+    // The last batch of the transaction under way, if it has one, and the last that is durable.
+    pub(crate) pending: AtomicU64,
+    durable: AtomicU64,
 }
 
 /// The fresh events of an entry, until they are asked for.
@@ -56,6 +62,8 @@ impl EventDb {
             cache: Recent::of_bytes(settings.cache_bytes),
             verifier: Verifier::new(),
             fresh: Mutex::default(),
+            pending: AtomicU64::new(0),
+            durable: AtomicU64::new(0),
             settings,
         })
     }
@@ -86,6 +94,8 @@ impl EventDb {
     ) -> Result<EventIndex, EventDbError> {
         let index = EventIndex::new(Arc::clone(self), store.clone());
         index.bring_up(progress)?;
+        self.durable
+            .store(index.view()?.commit().0, Ordering::SeqCst);
         Ok(index)
     }
 
@@ -135,6 +145,7 @@ impl EventDb {
         let entries: BTreeSet<Lsn> = arrivals.iter().map(|arrival| arrival.place.lsn).collect();
         let shown = writer.arrive(arrivals)?;
         let commit = meta::next_commit(&mut writer.tables.meta)?;
+        self.pending.store(commit.0, Ordering::SeqCst);
         let mut first: BTreeMap<Lsn, Vec<Arrival>> = BTreeMap::new();
         for arrival in shown {
             first.entry(arrival.place.lsn).or_default().push(arrival);
@@ -168,6 +179,11 @@ impl EventDb {
         fresh.insert((topic, lsn), FreshEvents { commit, events });
     }
 
+    /// The last batch that is durable.
+    pub(crate) fn durable(&self) -> Commit {
+        Commit(self.durable.load(Ordering::SeqCst))
+    }
+
     /// The fresh events of an entry, if they are in memory; they are forgotten.
     pub(crate) fn take_fresh(&self, topic: TopicId, lsn: Lsn) -> Option<FreshEvents> {
         self.lock_fresh().remove(&(topic, lsn))
@@ -179,6 +195,13 @@ impl EventDb {
 }
 
 impl Projection for EventDb {
+    fn ended(&self, kept: bool) {
+        let pending = self.pending.swap(0, Ordering::SeqCst);
+        if kept && pending > 0 {
+            self.durable.store(pending, Ordering::SeqCst);
+        }
+    }
+
     fn stored(
         &self,
         change: &LogChange<'_>,

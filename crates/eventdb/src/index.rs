@@ -106,6 +106,12 @@ impl EventIndex {
         read().map_err(fail)
     }
 
+    /// The last batch that is durable. Costs nothing, unlike [`EventView::commit`] of a new view,
+    /// which may be later by what has become durable since.
+    pub fn commit(&self) -> Commit {
+        self.db.durable()
+    }
+
     /// Takes expired events out of the index, in steps of one transaction each; how many. They
     /// were hidden before, and do not come in again: this frees room.
     ///

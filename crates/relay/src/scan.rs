@@ -145,14 +145,11 @@ impl Reader {
 
     /// The end of a scan that reads nothing.
     pub(crate) fn mark(&self) -> ScanEnd {
-        match self.index.view() {
-            Ok(view) => ScanEnd::Done {
-                drained: true,
-                more: false,
-                synced: true,
-                commit: view.commit(),
-            },
-            Err(error) => ScanEnd::Failed(trouble(&error)),
+        ScanEnd::Done {
+            drained: true,
+            more: false,
+            synced: true,
+            commit: self.index.commit(),
         }
     }
 

@@ -40,6 +40,12 @@ pub trait Projection: Send + Sync {
         entries: &[(Lsn, WireEntry)],
     ) -> Result<(), redb::Error>;
 
+    /// A write transaction has ended: whether what it called for was kept, on disk. Called after each,
+    /// before the next begins, also when it called for nothing.
+    fn ended(&self, kept: bool) {
+        let _ = kept;
+    }
+
     /// Copies to a backup what the log cannot give again, if there is such a thing; how many rows.
     /// All else is built anew when the backup is used.
     ///

@@ -133,7 +133,11 @@ impl Store {
             committed?;
             Ok(done)
         };
-        run().map_err(|cause| self.error(doing, cause))
+        let done = run();
+        for projection in self.projections() {
+            projection.ended(done.is_ok());
+        }
+        done.map_err(|cause| self.error(doing, cause))
     }
 
     pub(crate) fn error(&self, doing: &'static str, cause: Cause) -> StoreError {

@@ -599,3 +599,27 @@ fn a_check_finds_a_damaged_set() {
         assert!(!report.is_clean(), "{table}");
     }
 }
+
+/// What is told to be durable is that of the newest snapshot, and a transaction that fails does not
+/// count.
+#[test]
+fn the_last_durable_batch_is_known_without_a_snapshot() {
+    let mut bench = Bench::new();
+    for time in 1..4 {
+        bench.commit(&[event(1, time, 1, &[], "")]);
+        let newest = bench.index.view().unwrap().commit();
+        assert_eq!(bench.index.commit(), newest);
+    }
+    let before = bench.index.commit();
+    bench
+        .index
+        .db
+        .pending
+        .store(77, std::sync::atomic::Ordering::SeqCst);
+    let fails = |_: &redb::WriteTransaction, _: &osier_store::LogItems<'_>| {
+        Err::<(), redb::Error>(redb::Error::Corrupted("on purpose".to_owned()))
+    };
+    assert!(bench.store().project("fail", fails).is_err());
+    bench.store().project("do nothing", |_, _| Ok(())).unwrap();
+    assert_eq!(bench.index.commit(), before);
+}
