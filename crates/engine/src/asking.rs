@@ -1,6 +1,6 @@
 //! Sessions that this node opens: whom to ask, how they move, what each came to.
 
-use osier_core::{Duration, EntryHash, NodeId, RequestId, Role, SessionId, TopicId};
+use osier_core::{Duration, EntryHash, Instant, NodeId, RequestId, Role, SessionId, TopicId};
 use osier_policy::{Outcome, Phase, silent_at};
 use osier_proto::{ClientEnd, FailureReason, Mode};
 
@@ -14,7 +14,7 @@ use crate::{
     limit,
     output::{OpenSession, Output},
     pace,
-    peer::{Link, SessionShown},
+    peer::{Link, Peer, SessionShown},
     proof::Drained,
     schedule::Timer,
     session_table::Asking,
@@ -433,22 +433,7 @@ impl Engine {
             && meaning.says_nothing_new();
         let (outcome, degraded, retry) = meaning.judge(now.at);
         let degraded = degraded.filter(|_| !stands);
-        peer.retry_at = match retry {
-            Again::No => {
-                peer.backoff.up(now.at);
-                None
-            }
-            Again::Failed(pacing) => Some(peer.backoff.failed(now.at, pacing, random)),
-            Again::Soon(wait) => {
-                let spread = Duration::from_nanos(random % wait.as_nanos().max(1));
-                Some(now.at.after(wait).after(spread))
-            }
-            // The plan asks whom it can reach; one that was being dialed needs a time of its own.
-            Again::AfterCarrier => {
-                let wait = Duration::from_millis(limit::CARRIED_RETRY_MS);
-                (!peer.is_connected()).then(|| now.at.after(wait))
-            }
-        };
+        peer.retry_at = next_try(peer, retry, now.at, random);
         if let Some(at) = peer.retry_at {
             self.schedule.set(Timer::Retry(id, provider), at);
         }
@@ -583,5 +568,25 @@ impl Engine {
             }
         }
         self.emit(id, SyncEvent::ProviderDown { provider: node });
+    }
+}
+
+/// When a provider whose session has ended is to be asked again; none for not by a time of its own.
+fn next_try(peer: &mut Peer, again: Again, now: Instant, random: u64) -> Option<Instant> {
+    match again {
+        Again::No => {
+            peer.backoff.up(now);
+            None
+        }
+        Again::Failed(pacing) => Some(peer.backoff.failed(now, pacing, random)),
+        Again::Soon(wait) => {
+            let spread = Duration::from_nanos(random % wait.as_nanos().max(1));
+            Some(now.after(wait).after(spread))
+        }
+        // The plan asks whom it can reach; one that was being dialed needs a time of its own.
+        Again::AfterCarrier => {
+            let wait = Duration::from_millis(limit::CARRIED_RETRY_MS);
+            (!peer.is_connected()).then(|| now.after(wait))
+        }
     }
 }

@@ -87,8 +87,8 @@ impl Engine {
                     why: NotGrantedBecause::RevokedMeanwhile,
                 }))
             } else if is_among(dropped) {
-                let cause = "this node's clock is behind what it still keeps of the topic: write it \
-                             again, and set the clock if that does not help";
+                let cause = "this node's clock is behind what it still keeps of the topic: write \
+                             it again, and set the clock if that does not help";
                 Err(CommandError::Invalid(cause.to_owned()))
             } else {
                 Ok(Reply::Published(hashes))

@@ -133,7 +133,7 @@ impl Topic {
             Coverage::Complete => return wall,
         };
         let near = self.recent.filter(|recent| *recent <= near_future(wall));
-        // A floor is the start of a millisecond, at the latest the one after the newest that counts.
+        // A floor is the start of a millisecond, at most the one after the newest that counts.
         let after = near.map(|recent| Timestamp::from_millis(recent.as_millis().saturating_add(1)));
         wall.max(floor).max(after.unwrap_or_default())
     }

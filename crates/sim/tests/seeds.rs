@@ -34,8 +34,8 @@ fn only_what_is_stored_is_acknowledged() {
     clean(&[7857]);
 }
 
-/// `ENT-10`: an entry was judged without its voucher, which a revocation had taken out in the middle
-/// of the session, and an honest peer was blamed.
+/// `ENT-10`: an entry was judged without its voucher, which a revocation had taken out in the
+/// middle of the session, and an honest peer was blamed.
 #[test]
 fn what_was_compared_with_vouches() {
     clean(&[5107, 8056, 10493, 11134]);

@@ -40,8 +40,8 @@ pub trait Projection: Send + Sync {
         entries: &[(Lsn, WireEntry)],
     ) -> Result<(), redb::Error>;
 
-    /// A write transaction has ended: whether what it called for was kept, on disk. Called after each,
-    /// before the next begins, also when it called for nothing.
+    /// A write transaction has ended: whether what it called for was kept, on disk. Called after
+    /// each, before the next begins, also when it called for nothing.
     fn ended(&self, kept: bool) {
         let _ = kept;
     }

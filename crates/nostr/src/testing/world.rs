@@ -127,6 +127,17 @@ impl World {
         }
     }
 
+    /// A scan has come to its end, or nothing was to be read.
+    fn scanned(&mut self, id: ConnectionId, generation: Generation, drained: bool) {
+        let end = ScanEnd::Done {
+            drained,
+            more: !drained,
+            synced: self.synced,
+            commit: self.commit,
+        };
+        self.input(id, Input::ScanEnded { generation, end });
+    }
+
     fn work(&mut self, id: ConnectionId, output: Output) {
         match output {
             Output::Send(frame) => self.frames.entry(id).or_default().push(frame.to_text()),
@@ -177,25 +188,9 @@ impl World {
                 for event in &answer.events {
                     self.input(id, Input::Stored { generation, event });
                 }
-                let (drained, more) = (answer.drained, !answer.drained);
-                let (synced, commit) = (self.synced, self.commit);
-                let end = ScanEnd::Done {
-                    drained,
-                    more,
-                    synced,
-                    commit,
-                };
-                self.input(id, Input::ScanEnded { generation, end });
+                self.scanned(id, generation, answer.drained);
             }
-            Output::Mark { generation } => {
-                let end = ScanEnd::Done {
-                    drained: true,
-                    more: false,
-                    synced: self.synced,
-                    commit: self.commit,
-                };
-                self.input(id, Input::ScanEnded { generation, end });
-            }
+            Output::Mark { generation } => self.scanned(id, generation, true),
             Output::Count {
                 generation,
                 filters,

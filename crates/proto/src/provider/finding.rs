@@ -147,9 +147,9 @@ impl ProviderSession {
                 low.insert(head.hash);
             }
         }
-        // So are the owner's words, to one that does not show the latest of the owner's entries; and
-        // those on an author of whom the client shows other tips. It may have missed the word and
-        // hold a later one: then its floor hides the word from the ranges.
+        // So are the owner's words, to one that does not show the latest of the owner's entries;
+        // and those on an author of whom the client shows other tips. It may have missed the word
+        // and hold a later one: then its floor hides the word from the ranges.
         let held: BTreeSet<&Head> = ours.iter().collect();
         let seen: BTreeSet<&Head> = theirs.iter().collect();
         let apart: BTreeSet<NodeId> = held

@@ -6,8 +6,8 @@ use osier_proto::{Source, View};
 
 use crate::{event::NodeIndex, world::World};
 
-/// Whether an author is a node that has lost its disk, of whom one of two nodes holds two entries at
-/// one place: it has written before it learnt what it had written before, and a ring that has
+/// Whether an author is a node that has lost its disk, of whom one of two nodes holds two entries
+/// at one place: it has written before it learnt what it had written before, and a ring that has
 /// dropped the one cannot tell that the other is a fork (`STO-13`).
 pub(super) fn has_forked(
     world: &World,
@@ -24,8 +24,8 @@ pub(super) fn has_forked(
         })
 }
 
-/// Whether some disk was lost, and an entry of an author is gone for good: one that keeps everything
-/// names it, and nobody holds it.
+/// Whether some disk was lost, and an entry of an author is gone for good: one that keeps
+/// everything names it, and nobody holds it.
 pub(super) fn is_gone(world: &World, members: &[NodeIndex], topic: usize, author: &NodeId) -> bool {
     let is_held = |hash: &EntryHash| {
         let mut views = members.iter().map(|node| view(world, *node, topic));
