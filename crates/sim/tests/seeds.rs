@@ -18,7 +18,7 @@ fn clean(seeds: &[u64]) {
 
 /// `POL-26`: a provider that was being dialed when another brought history was never asked again.
 #[test]
-fn whom_anothers_history_kept_waiting_is_dialed_again() {
+fn who_waited_for_the_one_that_brings_history_is_dialed_again() {
     clean(&[440]);
 }
 
