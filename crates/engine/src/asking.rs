@@ -19,6 +19,7 @@ use crate::{
     schedule::Timer,
     session_table::Asking,
     status::outcome_word,
+    unheard::keeps_all,
 };
 
 impl Engine {
@@ -36,7 +37,7 @@ impl Engine {
         };
         let token = topic.tokens.get(&provider).cloned();
         let with_token = token.is_some();
-        let (keys, role, own) = (topic.keys.clone(), topic.role, topic.own.last());
+        let (keys, role, own) = (topic.keys.clone(), topic.role, topic.last_own(self.me));
         let peer = topic.peer_mut(provider, now.at);
         assert!(peer.asking.is_none(), "one session a provider and topic");
         peer.asking = Some(key);
@@ -69,6 +70,7 @@ impl Engine {
                 crawls: false,
                 storing: 0,
                 own,
+                keeps_all: false,
             },
         );
         self.put(Output::OpenSession(OpenSession {
@@ -97,6 +99,9 @@ impl Engine {
                     state: Some(summary.state),
                     entries: summary.set.count(),
                 };
+                if let Some(asking) = self.sessions.asking.get_mut(&key) {
+                    asking.keeps_all = keeps_all(role, &summary);
+                }
                 self.audit_started(key, mode, claim, now);
                 self.session_started(key, session, mode, role, token_unserviceable, now);
             }

@@ -83,7 +83,7 @@ impl Engine {
 }
 
 /// The provider to audit; none while a session is under way or wanted anyway, or when gossip has
-/// shown that all agree.
+/// shown that all agree. That is not enough for a ring with own entries to be heard (`STO-18`).
 fn doubtful(topic: &Topic, now: Instant) -> Option<NodeId> {
     let busy = topic.peers.values().any(|peer| peer.asking.is_some());
     if busy || topic.completion.behind.is_some() {
@@ -95,7 +95,7 @@ fn doubtful(topic: &Topic, now: Instant) -> Option<NodeId> {
             && peer.link == Link::Up
             && matches!(peer.outcome, Outcome::Drained(_))
             && peer.may_ask(now)
-            && !peer.agreed.is_some_and(lately)
+            && (!peer.agreed.is_some_and(lately) || topic.is_unheard())
     };
     let doubted = topic
         .peers

@@ -105,6 +105,16 @@ impl Completion {
         matches!(self.told, Told::Diverged(_))
     }
 
+    /// Whether watchers were told last that providers disagree, whether or not the rule asks for
+    /// agreement.
+    pub(crate) fn is_disputed(&self) -> bool {
+        match &self.told {
+            Told::Synced(synced) => synced.convergence == Convergence::Diverged,
+            Told::Diverged(_) => true,
+            Told::Syncing | Told::Failed => false,
+        }
+    }
+
     /// Those who disagree, as watchers were told.
     pub(crate) fn camps(&self) -> Vec<(StateHash, Vec<NodeId>)> {
         match &self.told {

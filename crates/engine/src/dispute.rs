@@ -53,11 +53,19 @@ impl Engine {
         }
     }
 
-    /// What this node holds has changed, or a provider is heard to hold the same by now: where that
-    /// keeps the topic from being synced, it is looked into again.
+    /// What this node holds has changed: where a dispute keeps the topic from being synced, it is
+    /// looked into again. Elsewhere every write would lead to sessions that change nothing.
     pub(crate) fn look_again_into_dispute(&mut self, id: TopicId, now: Now) {
         let topic = self.topics.get(&id);
         if topic.is_some_and(|topic| topic.completion.is_diverged()) {
+            self.look_into_dispute(id, now);
+        }
+    }
+
+    /// A provider is heard to hold the same by now: what it vouched for before is old.
+    pub(crate) fn heard_to_agree(&mut self, id: TopicId, now: Now) {
+        let topic = self.topics.get(&id);
+        if topic.is_some_and(|topic| topic.completion.is_disputed()) {
             self.look_into_dispute(id, now);
         }
     }

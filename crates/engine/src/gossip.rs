@@ -183,7 +183,7 @@ impl Engine {
                 Word::Counts => topic.trickle.hear_consistent(),
                 Word::CountsNothing => {}
             }
-            self.look_again_into_dispute(id, now);
+            self.heard_to_agree(id, now);
             return;
         }
         // Two that differ for good must not keep the whole swarm talking.

@@ -1,6 +1,6 @@
 //! Sessions that peers ask for: whom to serve, and what to say to the others.
 
-use osier_core::{NodeId, Role, SessionId, TopicId};
+use osier_core::{NodeId, SessionId, TopicId};
 use osier_policy::Outcome;
 use osier_proto::{FailureReason, Hello, Refuse, RefuseReason};
 
@@ -12,6 +12,7 @@ use crate::{
     output::{GrantSession, Output},
     peer::Link,
     session_table::Serving,
+    unheard::keeps_all,
 };
 
 impl Engine {
@@ -25,7 +26,10 @@ impl Engine {
         now: Now,
     ) {
         match self.judge_ask(peer, binding, hello) {
-            Ok(topic) => self.grant(ask, topic, (peer, hello.role), now),
+            Ok(topic) => {
+                let keeps_all = keeps_all(hello.role, &hello.summary);
+                self.grant(ask, topic, (peer, keeps_all), now);
+            }
             Err((reason, retry_after_ms)) => {
                 let refuse = Refuse {
                     request: hello.request,
@@ -82,13 +86,13 @@ impl Engine {
         })
     }
 
-    fn grant(&mut self, ask: AskId, id: TopicId, (client, said): (NodeId, Role), now: Now) {
+    fn grant(&mut self, ask: AskId, id: TopicId, (client, keeps_all): (NodeId, bool), now: Now) {
         let key = self.next_session();
         let session = SessionId::from_bytes(self.random_bytes());
         let Some(topic) = self.topics.get_mut(&id) else {
             return;
         };
-        let (keys, role, own) = (topic.keys.clone(), topic.role, topic.own.last());
+        let (keys, role, own) = (topic.keys.clone(), topic.role, topic.last_own(self.me));
         let peer = topic.peer_mut(client, now.at);
         peer.heard = now.at;
         peer.lagging = None;
@@ -104,7 +108,7 @@ impl Engine {
         let serving = Serving {
             topic: id,
             client,
-            role: said,
+            keeps_all,
             own,
         };
         self.sessions.serving.insert(key, serving);

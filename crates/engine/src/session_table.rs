@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use osier_core::{Instant, NodeId, Role, Seq, SessionId, TopicId};
+use osier_core::{Instant, NodeId, Seq, SessionId, TopicId};
 use osier_proto::ClientEnd;
 
 use crate::input::{BatchId, SessionKey};
@@ -31,8 +31,10 @@ pub(crate) struct Asking {
     pub(crate) crawls: bool,
     /// Batches of it that are on their way to disk: then the wait is ours, not the provider's.
     pub(crate) storing: u32,
-    /// The last own entry that was durable when it began.
+    /// The last own entry that counted when it began.
     pub(crate) own: Option<Seq>,
+    /// Whether the provider keeps everything, and has it from the beginning.
+    pub(crate) keeps_all: bool,
 }
 
 /// A session that this node granted.
@@ -40,9 +42,9 @@ pub(crate) struct Asking {
 pub(crate) struct Serving {
     pub(crate) topic: TopicId,
     pub(crate) client: NodeId,
-    /// The role that the client says it has.
-    pub(crate) role: Role,
-    /// The last own entry that was durable when it began.
+    /// Whether the client keeps everything, and has it from the beginning.
+    pub(crate) keeps_all: bool,
+    /// The last own entry that counted when it began.
     pub(crate) own: Option<Seq>,
 }
 

@@ -94,8 +94,9 @@ impl EventDb {
     ) -> Result<EventIndex, EventDbError> {
         let index = EventIndex::new(Arc::clone(self), store.clone());
         index.bring_up(progress)?;
-        self.durable
-            .store(index.view()?.commit().0, Ordering::SeqCst);
+        // A batch that has become durable meanwhile is later.
+        let seen = index.view()?.commit().0;
+        self.durable.fetch_max(seen, Ordering::SeqCst);
         Ok(index)
     }
 

@@ -142,7 +142,10 @@ fn prune_step(
         return none(point);
     };
     let wanted = match unheard {
-        Some(unheard) => below_unheard(unheard, wanted, &tables, no, &index)?,
+        Some(unheard) => {
+            let floor = point.floor.unwrap_or(OrderKey::MIN);
+            below_unheard(unheard, (floor, wanted), &tables, no, &index)?
+        }
         None => wanted,
     };
     if point.floor.is_some_and(|floor| wanted <= floor) {
@@ -224,12 +227,12 @@ fn wanted_floor(
 /// A floor that takes no unheard entry away, if the ring does not grow beyond bounds by it.
 fn below_unheard(
     unheard: Unheard,
-    wanted: OrderKey,
+    (floor, wanted): (OrderKey, OrderKey),
     tables: &Tables<'_>,
     no: TopicNo,
     index: &OrderIndex,
 ) -> Result<OrderKey, Cause> {
-    let Some(lowest) = unheard.lowest(tables, no)? else {
+    let Some(lowest) = unheard.lowest(tables, no, floor)? else {
         return Ok(wanted);
     };
     let floor = start_of(lowest.time.as_millis());

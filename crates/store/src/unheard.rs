@@ -31,11 +31,13 @@ pub struct Unheard {
 }
 
 impl Unheard {
-    /// The lowest of them in the order; none if there are none.
+    /// The lowest of them at or above the floor; none if there are none. A tip below the floor is
+    /// held whatever the floor is.
     pub(crate) fn lowest(
         &self,
         tables: &Tables<'_>,
         no: TopicNo,
+        floor: OrderKey,
     ) -> Result<Option<OrderKey>, Cause> {
         let author = Author::load(&tables.head, no, &self.author)?;
         if author.new {
@@ -53,7 +55,9 @@ impl Unheard {
             let (header, hash) = log::decode_head(row.value())?;
             let time = header.time();
             let place = OrderKey { time, hash };
-            lowest = Some(lowest.map_or(place, |lowest| lowest.min(place)));
+            if place >= floor {
+                lowest = Some(lowest.map_or(place, |lowest| lowest.min(place)));
+            }
         }
         Ok(lowest)
     }

@@ -156,9 +156,15 @@ impl ProviderSession {
             .symmetric_difference(&seen)
             .map(|head| head.author)
             .collect();
-        for word in self.view.low_words(&window.floor)? {
+        let unseen: BTreeSet<NodeId> = unseen.iter().map(|head| head.author).collect();
+        let words = if apart.is_empty() {
+            Vec::new()
+        } else {
+            self.view.low_words(&window.floor)?
+        };
+        for word in words {
             let entry = self.stored(&word)?;
-            let is_unseen = unseen.iter().any(|head| head.author == entry.signer());
+            let is_unseen = unseen.contains(&entry.signer());
             let about = Control::of(&entry).and_then(|word| word.leave());
             let is_wanted = is_unseen || about.is_some_and(|(node, _)| apart.contains(&node));
             if is_wanted && !window::contains(Some(&window.floor), &entry.order_key()) {

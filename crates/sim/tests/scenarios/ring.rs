@@ -3,7 +3,7 @@
 use osier_core::Role;
 use osier_sim::{MS, NodeSpec, SEC, World};
 
-use crate::support::{entries, no_violation, reaches, world};
+use crate::support::{entries, joined_through, no_violation, reaches, world};
 
 /// Writes two entries at a time, so many times.
 fn write(world: &mut World, node: usize, times: usize) {
@@ -54,5 +54,45 @@ fn another_ring_is_not_enough() {
     world.stop(2);
     world.start(0);
     reaches(&mut world, 0, 42, 120 * SEC);
+    no_violation(&world);
+}
+
+/// A ring that goes on writing is heard again and again, by audits if nobody asks it, and stays as
+/// small as it should be.
+#[test]
+fn a_ring_that_writes_on_stays_small() {
+    let ring = NodeSpec::replay(6).trusting(0, 10, Role::Archive);
+    let mut world = world(vec![NodeSpec::archive(), ring]);
+    world.start(0);
+    world.start(1);
+    world.run_for(5 * SEC);
+    for round in 1..4 {
+        write(&mut world, 1, 20);
+        world.run_for(600 * SEC);
+        write(&mut world, 1, 1);
+        let kept = entries(&world, 1);
+        assert!(kept <= 16, "round {round}: {kept} entries in a ring of 6");
+    }
+    no_violation(&world);
+    assert_eq!(entries(&world, 0), 3 * 42);
+}
+
+/// Two rings that have dropped nothing yet look like archives to each other, and are none.
+#[test]
+fn young_rings_are_not_enough() {
+    let ring = || NodeSpec::replay(30).trusting(0, 10, Role::Archive);
+    let other = ring().trusting(1, 5, Role::Replay);
+    let first = ring().trusting(2, 5, Role::Replay);
+    let mut world = joined_through(&[0, 2], vec![NodeSpec::archive(), first, other]);
+    world.start(1);
+    world.start(2);
+    world.run_for(5 * SEC);
+    write(&mut world, 1, 5);
+    world.run_for(300 * SEC);
+    write(&mut world, 1, 60);
+    assert_eq!(entries(&world, 1), 130);
+    world.stop(2);
+    world.start(0);
+    reaches(&mut world, 0, 130, 120 * SEC);
     no_violation(&world);
 }

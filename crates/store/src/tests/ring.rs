@@ -192,6 +192,30 @@ fn own_entries_that_nobody_else_has_are_kept() {
     clean(&store);
 }
 
+/// An own tip that stands below the floor, as after a restart when nothing is known to be heard,
+/// holds no floor back.
+#[test]
+fn an_own_tip_below_the_floor_holds_nothing_back() {
+    let store = ring(Retention::Newest { entries: 10 });
+    let own = Chain::new(1).at(5).next(b"long ago");
+    let (author, from) = (own.signer(), own.header().seq());
+    let others = chain(2, topic(), 60);
+    commit(&store, std::slice::from_ref(&own));
+    for part in others.chunks(30) {
+        commit(&store, part);
+        let now = part[29].header().time().as_millis();
+        store.prune(topic(), now, None).unwrap();
+    }
+    let more = chain(3, topic(), 90);
+    commit(&store, &more);
+    let now = more[89].header().time().as_millis();
+    let unheard = Some(Unheard { author, from });
+    store.prune(topic(), now, unheard).unwrap();
+    assert!(held(&store, &more).len() <= 20);
+    assert_eq!(held(&store, std::slice::from_ref(&own)).len(), 1);
+    clean(&store);
+}
+
 /// `STO-18`: a ring that never meets anybody keeps so many of its own entries and no more.
 #[test]
 fn own_entries_that_nobody_else_has_have_a_bound() {
