@@ -42,7 +42,9 @@ test("the example page shows history, how complete it is, and what comes live", 
   await node.osier("topic", "join", ticket);
   const page = await open(t, browser);
   await page.goto(address(origin, node, "news"));
+  // The present state comes first, and what is held after it.
   await page.getByRole("status").filter({ hasText: "complete: all 50 entries" }).waitFor();
+  await page.locator("li").nth(49).waitFor();
   assert.equal(await page.locator("li").count(), 50);
   await archive.publish("news", ["as it is written"]);
   await page.locator("li", { hasText: "as it is written" }).waitFor();
