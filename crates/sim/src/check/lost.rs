@@ -1,5 +1,5 @@
-//! What a disk that was lost excuses, where there are rings: the lost node's history was nowhere
-//! else, or its author began anew.
+//! What a disk that was lost, or a liar that has left, excuses where there are rings: what only it
+//! held is nowhere else, or its author began anew.
 
 use osier_core::{EntryHash, NodeId};
 use osier_proto::{Source, View};
@@ -24,8 +24,8 @@ pub(super) fn has_forked(
         })
 }
 
-/// Whether some disk was lost, and an entry of an author is gone for good: one that keeps
-/// everything names it, and nobody holds it.
+/// Whether some disk was lost or some liar has left, and an entry of an author is gone for good: one
+/// that keeps everything names it, and nobody holds it.
 pub(super) fn is_gone(world: &World, members: &[NodeIndex], topic: usize, author: &NodeId) -> bool {
     let is_held = |hash: &EntryHash| {
         let mut views = members.iter().map(|node| view(world, *node, topic));
@@ -35,7 +35,8 @@ pub(super) fn is_gone(world: &World, members: &[NodeIndex], topic: usize, author
     let mut whole = members
         .iter()
         .filter(|node| world.checks.floor(**node, id).is_none());
-    members.iter().any(|node| world.checks.has_lost_disk(*node))
+    let mut all = 0..world.node_count();
+    all.any(|node| world.checks.has_lost_disk(node) || world.checks.is_liar(node))
         && whole.any(|node| {
             let view = view(world, *node, topic);
             let holes = view.holes(None, usize::MAX).expect("memory is read");
