@@ -24,8 +24,8 @@ pub(super) fn has_forked(
         })
 }
 
-/// Whether some disk was lost or some liar has left, and an entry of an author is gone for good: one
-/// that keeps everything names it, and nobody holds it.
+/// Whether some disk was lost or some liar has left, and an entry of an author is gone for good:
+/// one that keeps everything names it, and nobody holds it.
 pub(super) fn is_gone(world: &World, members: &[NodeIndex], topic: usize, author: &NodeId) -> bool {
     let is_held = |hash: &EntryHash| {
         let mut views = members.iter().map(|node| view(world, *node, topic));
