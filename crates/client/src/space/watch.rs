@@ -131,8 +131,9 @@ impl Space {
             waiting: None,
             broken: false,
         };
-        watch.read_manifest().await?;
+        // In this order: a list that comes in between is read, told, or both, and not missed.
         let end = self.control.info().await?.end;
+        watch.read_manifest().await?;
         watch.follow(&self.control, self.control.watch(end).await?);
         Ok(watch)
     }
