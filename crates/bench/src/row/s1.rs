@@ -21,7 +21,7 @@ const ENGINES_MAX: u64 = 10_000;
 const SEED: u64 = 1;
 
 /// Bytes that a node may receive in a minute in which two entries are written.
-const BUSY_MAX: f64 = 24_000.0;
+const BUSY_MAX: f64 = 20_000.0;
 
 /// The same while nothing is written.
 const QUIET_MAX: f64 = 2_000.0;

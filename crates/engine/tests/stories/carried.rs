@@ -1,29 +1,11 @@
 //! Who brings history, and who waits meanwhile (`POL-26`).
 
-use osier_core::SessionId;
-use osier_engine::{Rank, SessionKey};
-use osier_proto::Mode;
-
 use super::*;
 
 impl Desk {
     /// The provider that is asked next, and the session's key.
     fn next_asked(&mut self) -> Option<(NodeId, SessionKey)> {
-        let asked = self.outputs.drain(..).find_map(|output| match output {
-            Output::OpenSession(open) => Some((open.provider, open.key)),
-            _ => None,
-        });
-        self.outputs.clear();
-        asked
-    }
-
-    fn hear_of(&mut self, key: SessionKey, event: SessionEvent) {
-        self.give(Input::Session { key, event });
-    }
-
-    fn unreachable(&mut self, key: SessionKey) {
-        let cause = "the dial came to nothing".to_owned();
-        self.hear_of(key, SessionEvent::Unreachable { cause });
+        self.opened().into_iter().next()
     }
 }
 
@@ -34,13 +16,7 @@ fn who_was_dialed_when_another_brought_history_is_dialed_again() {
     let mut desk = Desk::open(2, 1, Role::Peer);
     let (owner, first) = desk.next_asked().expect("the owner is asked");
     desk.unreachable(first);
-    desk.give(Input::Trust {
-        command: CommandId(1),
-        topic: desk.topic,
-        node: node(3),
-        entry: Some((Rank::DEFAULT, Role::Archive)),
-    });
-    desk.store();
+    desk.trusts(3);
     let (other, carrier) = desk.next_asked().expect("the other is asked");
     assert_eq!((owner, other), (node(1), node(3)));
     desk.pass(2_500);
@@ -48,26 +24,22 @@ fn who_was_dialed_when_another_brought_history_is_dialed_again() {
     assert_eq!(again, node(1));
 
     desk.pass(1_500);
-    let started = SessionEvent::Started {
-        session: SessionId::from_bytes([7; 16]),
-        mode: Mode::Empty,
-        summary: Summary::empty(),
-        role: Role::Archive,
-        token_unserviceable: false,
+    desk.starts(carrier, Mode::Empty);
+    let progress = |received| Input::Session {
+        key: carrier,
+        event: SessionEvent::Progress {
+            received,
+            expected: Some(9),
+        },
     };
-    desk.hear_of(carrier, started);
-    let progress = |received| SessionEvent::Progress {
-        received,
-        expected: Some(9),
-    };
-    desk.hear_of(carrier, progress(1));
+    desk.give(progress(1));
     let given_up = |output: &Output| matches!(output, Output::CancelSession { .. });
     assert!(desk.outputs.iter().any(given_up), "{:?}", desk.outputs);
     assert_eq!(desk.next_asked(), None);
 
     for received in 2..9 {
         desk.pass(400);
-        desk.hear_of(carrier, progress(received));
+        desk.give(progress(received));
         assert_eq!(desk.next_asked(), None, "another still brings history");
     }
     desk.unreachable(carrier);

@@ -1,22 +1,10 @@
 //! Providers that disagree (`POL-27`), and strangers that come to count.
 
-use osier_core::{Entry, SessionId, Verified, testing::Chain};
-use osier_engine::{Rank, SessionKey};
-use osier_proto::Mode;
+use osier_core::{Entry, Verified, testing::Chain};
 
 use super::*;
 
 impl Desk {
-    /// Sessions that it wants to open, with whom.
-    fn opened(&mut self) -> Vec<(NodeId, SessionKey)> {
-        let outputs = self.outputs.drain(..);
-        let opened = outputs.filter_map(|output| match output {
-            Output::OpenSession(open) => Some((open.provider, open.key)),
-            _ => None,
-        });
-        opened.collect()
-    }
-
     /// A session drains a provider that holds these entries; this node has or gets them as well,
     /// or has others.
     fn drains_one_of(&mut self, key: SessionKey, theirs: &[Verified<Entry>]) {
@@ -28,16 +16,6 @@ impl Desk {
             key,
             event: SessionEvent::ClientEnded(end),
         });
-    }
-
-    fn trusts(&mut self, other: u64) {
-        self.give(Input::Trust {
-            command: CommandId(7),
-            topic: self.topic,
-            node: node(other),
-            entry: Some((Rank::DEFAULT, Role::Archive)),
-        });
-        self.store();
     }
 }
 
@@ -80,14 +58,7 @@ fn disputed() -> Desk {
 fn a_dispute_is_looked_into_again_when_this_node_has_changed() {
     let mut desk = disputed();
     let entry = Chain::in_topic(9, desk.topic).next(b"gossiped");
-    let message = GossipMessage {
-        topic: desk.topic,
-        sequence: 1,
-        body: Gossip::Live(entry.to_wire()),
-    };
-    let bytes = encode_gossip(&secret(9), &message, GOSSIP_PAYLOAD_BYTES_MAX);
-    let (topic, bytes) = (desk.topic, bytes.expect("it fits"));
-    desk.give(Input::Gossip { topic, bytes });
+    desk.hear(9, Gossip::Live(entry.to_wire()));
     desk.store();
     desk.pass(12_000);
     let asked: Vec<NodeId> = desk.opened().into_iter().map(|(node, _)| node).collect();
@@ -99,17 +70,8 @@ fn a_dispute_is_looked_into_again_when_this_node_has_changed() {
 #[test]
 fn a_dispute_is_looked_into_again_when_the_provider_is_heard_to_agree() {
     let mut desk = disputed();
-    let message = GossipMessage {
-        topic: desk.topic,
-        sequence: 1,
-        body: Gossip::Watermark(Watermark {
-            summary: Summary::empty(),
-            last: Lsn::START,
-        }),
-    };
-    let bytes = encode_gossip(&secret(1), &message, GOSSIP_PAYLOAD_BYTES_MAX);
-    let (topic, bytes) = (desk.topic, bytes.expect("it fits"));
-    desk.give(Input::Gossip { topic, bytes });
+    let (summary, last) = (Summary::empty(), Lsn::START);
+    desk.hear(1, Gossip::Watermark(Watermark { summary, last }));
     desk.pass(12_000);
     let asked: Vec<NodeId> = desk.opened().into_iter().map(|(node, _)| node).collect();
     assert_eq!(asked, [node(1)]);
@@ -122,9 +84,7 @@ fn a_stranger_that_was_lost_and_is_back_is_asked_when_it_counts() {
     let unreachable = |desk: &mut Desk| {
         for (provider, key) in desk.opened() {
             assert_eq!(provider, node(1));
-            let cause = "the dial came to nothing".to_owned();
-            let event = SessionEvent::Unreachable { cause };
-            desk.give(Input::Session { key, event });
+            desk.unreachable(key);
         }
     };
     unreachable(&mut desk);
@@ -133,14 +93,7 @@ fn a_stranger_that_was_lost_and_is_back_is_asked_when_it_counts() {
     desk.give(neighbor(true));
     let (asked, key) = desk.opened().pop().expect("there is nobody else");
     assert_eq!(asked, peer);
-    let event = SessionEvent::Started {
-        session: SessionId::from_bytes([7; 16]),
-        mode: Mode::Equal,
-        summary: Summary::empty(),
-        role: Role::Archive,
-        token_unserviceable: false,
-    };
-    desk.give(Input::Session { key, event });
+    desk.starts(key, Mode::Equal);
     desk.drains_one_of(key, &[]);
     desk.give(Input::PeerLost { peer });
     desk.give(neighbor(false));

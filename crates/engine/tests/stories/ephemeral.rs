@@ -34,7 +34,7 @@ impl Desk {
     }
 
     /// An ephemeral message of test node `by` for a topic comes by gossip; how many are heard.
-    fn hear(&mut self, by: u64, topic: TopicId, sequence: u64) -> usize {
+    fn hear_ephemeral(&mut self, by: u64, topic: TopicId, sequence: u64) -> usize {
         self.outputs.clear();
         let message = GossipMessage {
             topic,
@@ -81,13 +81,15 @@ fn an_ephemeral_item_is_passed_on_or_its_publisher_is_told() {
 fn ephemeral_items_are_heard_up_to_a_rate_of_each_signer() {
     let mut desk = Desk::open(1, 1, Role::Archive);
     let (topic, burst) = (desk.topic, u64::from(limit::EPHEMERAL_TAKEN.burst));
-    let heard: usize = (0..burst * 3).map(|n| desk.hear(2, topic, n)).sum();
+    let heard: usize = (0..burst * 3)
+        .map(|n| desk.hear_ephemeral(2, topic, n))
+        .sum();
     assert_eq!(heard as u64, burst);
-    assert_eq!(desk.hear(3, topic, 1), 1);
-    assert_eq!(desk.hear(1, topic, 1), 0);
-    assert_eq!(desk.hear(3, ticket(9).topic(), 2), 0);
+    assert_eq!(desk.hear_ephemeral(3, topic, 1), 1);
+    assert_eq!(desk.hear_ephemeral(1, topic, 1), 0);
+    assert_eq!(desk.hear_ephemeral(3, ticket(9).topic(), 2), 0);
     desk.pass(1_000);
-    assert_eq!(desk.hear(2, topic, burst * 3), 1);
+    assert_eq!(desk.hear_ephemeral(2, topic, burst * 3), 1);
     let state = desk.engine.state(topic, desk.clock());
     assert_eq!(state.map(|it| it.entries), Some(0));
 }

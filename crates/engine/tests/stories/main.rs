@@ -9,17 +9,18 @@ use std::collections::VecDeque;
 
 use bytes::Bytes;
 use osier_core::{
-    Duration, Instant, Kind, NodeId, RequestId, Role, SetSum, StateHash, Ticket, Timestamp,
-    TopicId, TopicSecret, testing::secret,
+    Duration, Instant, Kind, NodeId, RequestId, Role, SessionId, SetSum, StateHash, Ticket,
+    Timestamp, TopicId, TopicSecret, testing::secret,
 };
 use osier_engine::{
     AskId, CommandId, DegradedReason, Engine, EngineConfig, Input, Now, Output, OwnerWords,
-    PassedOn, Reply, SessionEvent, SyncEvent, TopicPhase, TopicReport, TopicSetup, limit,
+    PassedOn, Rank, Reply, SessionEvent, SessionKey, SyncEvent, TopicPhase, TopicReport,
+    TopicSetup, limit,
 };
 use osier_policy::Rule;
 use osier_proto::{
-    Gossip, GossipMessage, Hello, Lsn, ResumePoint, StoreId, StorePoint, Summary, Token, TokenSeal,
-    WIRE_VERSION, Watermark, encode_gossip,
+    Gossip, GossipMessage, Hello, Lsn, Mode, ResumePoint, StoreId, StorePoint, Summary, Token,
+    TokenSeal, WIRE_VERSION, Watermark, encode_gossip,
     limit::{EPHEMERAL_BYTES_MAX, GOSSIP_PAYLOAD_BYTES_MAX},
     testing::{MemorySource, Pair, PairConfig},
 };
@@ -134,20 +135,63 @@ impl Desk {
         let mut summary = Summary::empty();
         summary.set = SetSum::from_parts(u64::from(entries), [entries; 32]);
         summary.state = StateHash::from_bytes([entries; 32]);
+        let last = Lsn::new(u64::from(entries));
+        self.hear(from, Gossip::Watermark(Watermark { summary, last }));
+    }
+
+    /// A gossip message of a node comes.
+    fn hear(&mut self, from: u64, body: Gossip) {
         self.sequence += 1;
         let message = GossipMessage {
             topic: self.topic,
             sequence: self.sequence,
-            body: Gossip::Watermark(Watermark {
-                summary,
-                last: Lsn::new(u64::from(entries)),
-            }),
+            body,
         };
         let bytes = encode_gossip(&secret(from), &message, GOSSIP_PAYLOAD_BYTES_MAX);
         self.give(Input::Gossip {
             topic: self.topic,
-            bytes: bytes.expect("a watermark fits"),
+            bytes: bytes.expect("it fits"),
         });
+    }
+
+    /// Sessions that it wants to open, with whom; told once.
+    fn opened(&mut self) -> Vec<(NodeId, SessionKey)> {
+        let outputs = self.outputs.drain(..);
+        let opened = outputs.filter_map(|output| match output {
+            Output::OpenSession(open) => Some((open.provider, open.key)),
+            _ => None,
+        });
+        opened.collect()
+    }
+
+    /// It trusts a node as an archive from now on.
+    fn trusts(&mut self, other: u64) {
+        self.give(Input::Trust {
+            command: CommandId(7),
+            topic: self.topic,
+            node: node(other),
+            entry: Some((Rank::DEFAULT, Role::Archive)),
+        });
+        self.store();
+    }
+
+    /// A session that it has opened is granted.
+    fn starts(&mut self, key: SessionKey, mode: Mode) {
+        let event = SessionEvent::Started {
+            session: SessionId::from_bytes([7; 16]),
+            mode,
+            summary: Summary::empty(),
+            role: Role::Archive,
+            token_unserviceable: false,
+        };
+        self.give(Input::Session { key, event });
+    }
+
+    /// A session that it has opened comes to nothing.
+    fn unreachable(&mut self, key: SessionKey) {
+        let cause = "the dial came to nothing".to_owned();
+        let event = SessionEvent::Unreachable { cause };
+        self.give(Input::Session { key, event });
     }
 
     /// A node asks for a session.
@@ -189,10 +233,7 @@ impl Desk {
 
     /// How many sessions it wants to open; told once.
     fn asked(&mut self) -> usize {
-        let outputs = self.outputs.drain(..);
-        outputs
-            .filter(|output| matches!(output, Output::OpenSession(_)))
-            .count()
+        self.opened().len()
     }
 
     /// Puts every commit on the imagined disk.

@@ -65,14 +65,7 @@ fn a_ring_writes_later_than_what_is_on_its_way() {
     let entry = Chain::in_topic(9, desk.topic)
         .at(ahead)
         .next(b"of a clock that is ahead");
-    let message = GossipMessage {
-        topic: desk.topic,
-        sequence: 1,
-        body: Gossip::Live(entry.to_wire()),
-    };
-    let bytes = encode_gossip(&secret(9), &message, GOSSIP_PAYLOAD_BYTES_MAX);
-    let (topic, bytes) = (desk.topic, bytes.expect("it fits"));
-    desk.give(Input::Gossip { topic, bytes });
+    desk.hear(9, Gossip::Live(entry.to_wire()));
     desk.publish(b"own".to_vec());
     let commits = desk.commits();
     let times: Vec<u64> = commits

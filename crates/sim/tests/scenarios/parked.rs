@@ -72,6 +72,16 @@ fn drained(world: &mut World, node: usize, provider: NodeId) -> (Time, SessionId
     ended(world).expect("just seen")
 }
 
+/// Within 10 s node 2 is synced by this provider, and by another session than this one.
+fn is_vouched_anew(world: &mut World, provider: NodeId, session: SessionId) {
+    let done = world.run_while(10 * SEC, |world| vouched(world, 2).is_none());
+    no_violation(world);
+    assert!(done, "{:?}", world.state(2, 0));
+    let (by, with) = vouched(world, 2).expect("just seen");
+    assert_eq!(by, provider);
+    assert_ne!(with, Some(session), "another session vouches");
+}
+
 /// `POL-22`: a marker that came before its signer was trusted counts for 60 s.
 #[test]
 fn a_grant_after_59_seconds_finds_the_marker() {
@@ -95,12 +105,7 @@ fn a_grant_after_61_seconds_asks_again() {
     world.run_until(at + 61 * SEC);
     let before = sessions(&world, 2, archive).len();
     grant(&mut world, 1);
-    let done = world.run_while(10 * SEC, |world| vouched(world, 2).is_none());
-    no_violation(&world);
-    assert!(done, "{:?}", world.state(2, 0));
-    let (by, with) = vouched(&world, 2).expect("just seen");
-    assert_eq!(by, archive);
-    assert_ne!(with, Some(session), "another session vouches");
+    is_vouched_anew(&mut world, archive, session);
     assert!(sessions(&world, 2, archive).len() > before);
 }
 
@@ -115,12 +120,7 @@ fn a_parked_marker_does_not_count_over_a_doubt() {
     world.tell_lagged(2);
     world.run_for(SEC);
     grant(&mut world, 1);
-    let done = world.run_while(10 * SEC, |world| vouched(world, 2).is_none());
-    no_violation(&world);
-    assert!(done, "{:?}", world.state(2, 0));
-    let (by, with) = vouched(&world, 2).expect("just seen");
-    assert_eq!(by, archive);
-    assert_ne!(with, Some(session), "a session that began since vouches");
+    is_vouched_anew(&mut world, archive, session);
 }
 
 /// A parked marker is in memory only: after a restart the provider is asked again, and a grant
