@@ -6,6 +6,7 @@
 
 mod door;
 mod drops;
+mod returned;
 mod swarm;
 
 use std::{collections::BTreeMap, sync::Arc, time::Instant};

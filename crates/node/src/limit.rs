@@ -133,6 +133,16 @@ pub(crate) const REJOIN_WAIT_MIN: Duration = Duration::from_secs(1);
 /// Longest wait before a topic without neighbours joins again.
 pub(crate) const REJOIN_WAIT_MAX: Duration = Duration::from_secs(16);
 
+/// Wait between the first join of a neighbour that has connected anew and the second; doubles.
+pub(crate) const RETURNED_WAIT_MIN: Duration = Duration::from_secs(1);
+
+/// Joins of a neighbour that has connected anew and is not heard: the last after 7 s.
+pub(crate) const RETURNED_JOINS_MAX: u32 = 4;
+
+/// Peers that have connected anew and that a topic has not looked at. At it a topic looks at all of
+/// its neighbours.
+pub(crate) const RETURNED_WAITING_MAX: usize = 64;
+
 /// Time for sessions to say goodbye at shutdown, and again for gossip and connections.
 pub(crate) const GOODBYE_WITHIN: Duration = Duration::from_secs(2);
 

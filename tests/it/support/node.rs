@@ -15,6 +15,12 @@ use tempfile::TempDir;
 
 use super::{PATIENCE, json, ok, osier, watcher::Watcher};
 
+/// What a node logs; shown only when its story fails.
+const LOG: &str = "warn,osier=debug,iroh_gossip=debug";
+
+/// Lines of a node's log that are shown.
+const LOG_LINES_SHOWN: usize = 300;
+
 /// `osier run` in a data folder of its own.
 pub(crate) struct Node {
     child: Child,
@@ -31,6 +37,31 @@ impl Folder {
 
     pub(crate) fn path(&self) -> PathBuf {
         self.0.path().join("data")
+    }
+
+    /// Where the node's log goes, one run of it after another.
+    fn log(&self) -> fs::File {
+        let log = fs::OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(self.log_path());
+        log.expect("the folder takes a log")
+    }
+
+    fn log_path(&self) -> PathBuf {
+        self.0.path().join("log.txt")
+    }
+
+    /// The end of the log, for whoever reads why a story failed.
+    #[expect(clippy::print_stderr, reason = "a failing test shows what it printed")]
+    fn print_log(&self) {
+        let log = fs::read_to_string(self.log_path()).unwrap_or_default();
+        let lines: Vec<_> = log.lines().collect();
+        let from = lines.len().saturating_sub(LOG_LINES_SHOWN);
+        eprintln!("log of the node in {}:", self.path().display());
+        for line in &lines[from..] {
+            eprintln!("  {line}");
+        }
     }
 }
 
@@ -53,9 +84,10 @@ impl Node {
             .arg("run")
             .args(["--listen-p2p", "127.0.0.1:0", "--listen-api", "127.0.0.1:0"])
             .args(["--listen-relay", "127.0.0.1:0"])
+            .env("OSIER_LOG", LOG)
             .envs(settings.iter().copied())
             .stdout(Stdio::null())
-            .stderr(Stdio::null())
+            .stderr(folder.log())
             .spawn()
             .expect("osier run starts");
         let mut node = Self { child, folder };
@@ -197,6 +229,9 @@ impl Drop for Node {
         // Already ended, or ours to end: nothing to do about a failure here.
         let _ = self.child.kill();
         let _ = self.child.wait();
+        if thread::panicking() {
+            self.folder.print_log();
+        }
     }
 }
 

@@ -2,16 +2,16 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use iroh::{Endpoint, endpoint::Connection};
+use iroh::{Endpoint, EndpointId, endpoint::Connection};
 use iroh_gossip::net::Gossip;
 use tokio::{
-    sync::{Notify, watch},
+    sync::{Notify, broadcast, watch},
     time::{sleep, timeout},
 };
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    limit::{GOODBYE_WITHIN, GOSSIP_HEADER_BYTES, GOSSIP_STALL},
+    limit::{GOODBYE_WITHIN, GOSSIP_HEADER_BYTES, GOSSIP_STALL, RETURNED_WAITING_MAX},
     metric::SharedCounters,
 };
 
@@ -36,6 +36,8 @@ struct Inner {
     gossip: Mutex<Option<Gossip>>,
     /// Grows with every replacement.
     generation: watch::Sender<u64>,
+    /// Who has opened a connection.
+    connected: broadcast::Sender<EndpointId>,
     stalled: Notify,
     closed: CancellationToken,
 }
@@ -50,6 +52,7 @@ impl GossipDoor {
                 counters,
                 gossip: Mutex::new(Some(gossip)),
                 generation: watch::Sender::new(0),
+                connected: broadcast::Sender::new(RETURNED_WAITING_MAX),
                 stalled: Notify::new(),
                 closed: CancellationToken::new(),
             }),
@@ -73,6 +76,11 @@ impl GossipDoor {
         self.inner.generation.subscribe()
     }
 
+    /// Says who has opened a connection, once the actor has it.
+    pub(super) fn connected(&self) -> broadcast::Receiver<EndpointId> {
+        self.inner.connected.subscribe()
+    }
+
     /// Done once the door is closed.
     pub(super) fn closed(&self) -> CancellationToken {
         self.inner.closed.clone()
@@ -86,10 +94,13 @@ impl GossipDoor {
     /// Hands an accepted connection to the actor.
     pub(crate) async fn accept(&self, connection: Connection) {
         let Some(gossip) = self.gossip() else { return };
+        let peer = connection.remote_id();
         let taken = timeout(GOSSIP_STALL, gossip.handle_connection(connection)).await;
         if taken.is_err() {
             self.report_stall();
         }
+        // Nobody listens while no topic is open.
+        let _ = self.inner.connected.send(peer);
     }
 
     /// Looks after the actor until the door is closed.
@@ -163,4 +174,4 @@ fn spawn(endpoint: &Endpoint) -> Gossip {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeSet, VecDeque},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use bytes::Bytes;
@@ -12,10 +12,10 @@ use iroh_gossip::api::{Event as GossipEvent, GossipReceiver, GossipSender};
 use osier_core::TopicId;
 use tokio::{
     sync::mpsc,
-    time::{sleep, timeout},
+    time::{sleep, sleep_until, timeout},
 };
 
-use super::door::GossipDoor;
+use super::{door::GossipDoor, returned::Returned};
 use crate::{
     arrival::{Arrival, SwarmNews},
     limit::{GOSSIP_STALL, REJOIN_WAIT_MAX, REJOIN_WAIT_MIN, SWARM_PEERS_MAX},
@@ -40,6 +40,7 @@ pub(super) struct Swarm {
     /// Nodes to join through, oldest news first.
     peers: VecDeque<EndpointId>,
     neighbors: BTreeSet<EndpointId>,
+    returned: Returned,
     door: GossipDoor,
     news: mpsc::Sender<Arrival>,
     counters: SharedCounters,
@@ -67,6 +68,7 @@ impl Swarm {
             id,
             peers: VecDeque::new(),
             neighbors: BTreeSet::new(),
+            returned: Returned::default(),
             door,
             news,
             counters,
@@ -94,6 +96,7 @@ impl Swarm {
     async fn take_part(&mut self, orders: &mut mpsc::Receiver<SwarmOrder>) -> Over {
         let mut generation = self.door.generation();
         generation.mark_unchanged();
+        let mut connected = self.door.connected();
         let Some((sender, mut receiver)) = self.subscribe().await else {
             sleep(REJOIN_WAIT_MIN).await;
             return Over::Broken;
@@ -115,6 +118,11 @@ impl Swarm {
                     };
                     self.forward(event).await;
                     wait = REJOIN_WAIT_MIN;
+                }
+                peer = connected.recv() => self.connected_anew(peer.ok()),
+                () = until(self.returned.next()) => {
+                    let peers = self.returned.due(Instant::now());
+                    self.within(sender.join_peers(peers)).await;
                 }
                 () = sleep(wait), if alone => {
                     wait = (wait * 2).min(REJOIN_WAIT_MAX);
@@ -156,19 +164,34 @@ impl Swarm {
         None
     }
 
+    /// A peer has opened a connection. It dials only when it holds no live one, so a neighbour that
+    /// does may not know that it is one.
+    /// Without a name it may have been any.
+    fn connected_anew(&mut self, peer: Option<EndpointId>) {
+        let now = Instant::now();
+        for neighbor in &self.neighbors {
+            if peer.is_none_or(|peer| peer == *neighbor) {
+                self.returned.note(*neighbor, now);
+            }
+        }
+    }
+
     async fn forward(&mut self, event: GossipEvent) {
         let news = match event {
             GossipEvent::NeighborUp(peer) => {
                 self.remember(vec![peer]);
                 self.neighbors.insert(peer);
+                self.returned.settle(peer);
                 neighbor(peer, true)
             }
             GossipEvent::NeighborDown(peer) => {
                 self.neighbors.remove(&peer);
+                self.returned.settle(peer);
                 neighbor(peer, false)
             }
             GossipEvent::Received(message) => {
                 self.counters.gossip_received.one();
+                self.returned.heard(message.delivered_from);
                 SwarmNews::Message(message.content)
             }
             GossipEvent::Lagged => {
@@ -182,6 +205,7 @@ impl Swarm {
     /// A subscription is over and another begins: nobody is a neighbour now, and what was sent in
     /// between is lost.
     async fn break_off(&mut self) {
+        self.returned.clear();
         for peer in std::mem::take(&mut self.neighbors) {
             self.tell(neighbor(peer, false)).await;
         }
@@ -204,6 +228,14 @@ impl Swarm {
     }
 }
 
+/// Waits for a point in time, or for ever when there is none.
+async fn until(at: Option<Instant>) {
+    match at {
+        Some(at) => sleep_until(at.into()).await,
+        None => std::future::pending().await,
+    }
+}
+
 fn neighbor(peer: EndpointId, up: bool) -> SwarmNews {
     SwarmNews::Neighbor {
         peer: node_id(peer),
@@ -215,3 +247,6 @@ const _: () = assert!(
     REJOIN_WAIT_MIN.as_millis() > Duration::ZERO.as_millis()
         && REJOIN_WAIT_MIN.as_millis() < REJOIN_WAIT_MAX.as_millis()
 );
+
+#[cfg(test)]
+mod tests;

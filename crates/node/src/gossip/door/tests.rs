@@ -16,9 +16,13 @@ use crate::{
     net::{Bound, addresses, bind, node_id},
 };
 
+/// The topic that all join.
+pub(in crate::gossip) const TOPIC: TopicId = TopicId::from_bytes([1; 32]);
+
 const LIMIT: Duration = Duration::from_mins(1);
 
-async fn door(n: u64) -> (GossipDoor, Bound) {
+/// A door that lets in whoever comes.
+pub(in crate::gossip) async fn door(n: u64) -> (GossipDoor, Bound) {
     let bound = bind(&NodeConfig::new(secret(n))).await.unwrap();
     let door = GossipDoor::open(bound.endpoint.clone(), SharedCounters::default());
     let (accepting, endpoint) = (door.clone(), bound.endpoint.clone());
@@ -32,14 +36,18 @@ async fn door(n: u64) -> (GossipDoor, Bound) {
     (door, bound)
 }
 
-async fn join(door: &GossipDoor, through: &[&Bound]) -> (GossipSender, GossipReceiver) {
+/// Joins the tests' topic.
+pub(in crate::gossip) async fn join(
+    door: &GossipDoor,
+    through: &[&Bound],
+) -> (GossipSender, GossipReceiver) {
     let gossip = door.gossip().unwrap();
     let peers = through.iter().map(|bound| bound.endpoint.id()).collect();
-    let topic = TopicId::from_bytes([1; 32]);
-    gossip.subscribe(topic, peers).await.unwrap().split()
+    gossip.subscribe(TOPIC, peers).await.unwrap().split()
 }
 
-async fn until(receiver: &mut GossipReceiver, what: impl Fn(&Event) -> bool) {
+/// Reads on until an event that is wanted.
+pub(in crate::gossip) async fn until(receiver: &mut GossipReceiver, what: impl Fn(&Event) -> bool) {
     let search = async { while !what(&receiver.next().await.unwrap().unwrap()) {} };
     timeout(LIMIT, search).await.expect("within the limit");
 }
