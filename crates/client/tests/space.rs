@@ -76,6 +76,42 @@ async fn a_space_of_twenty_topics_joins_with_one_word() {
     owner.shutdown().await;
 }
 
+/// Reads on until the watcher knows of this list.
+async fn until_version(watch: &mut SpaceWatch, wanted: u64) {
+    let known = async {
+        while let Some(event) = watch.next().await {
+            if matches!(event, SpaceEvent::State(state) if state.version == Some(wanted)) {
+                return;
+            }
+        }
+        panic!("the node runs");
+    };
+    let known = tokio::time::timeout(PATIENCE, known).await;
+    known.unwrap_or_else(|_| panic!("list {wanted} is not known to the watcher"));
+}
+
+/// A watch that begins while a list comes reads it, or is told of it; at no moment neither.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_that_comes_while_a_watch_begins_is_not_missed() {
+    let here = tempfile::tempdir().unwrap();
+    let owner = node(here.path()).await;
+    let space = owner.create_space("team").await.unwrap();
+    for n in 0..100 {
+        let topic = owner.create_topic(&format!("room-{n}")).await.unwrap();
+        let begin = async {
+            for _ in 0..n {
+                tokio::task::yield_now().await;
+            }
+            space.watch().await
+        };
+        let (watch, version) = tokio::join!(begin, space.add(&topic));
+        until_version(&mut watch.unwrap(), version.unwrap()).await;
+        let listed = space.remove(topic.id()).await;
+        listed.unwrap();
+    }
+    owner.shutdown().await;
+}
+
 /// `ENT-30`: nobody but the owner speaks for the owner.
 #[tokio::test(flavor = "multi_thread")]
 async fn only_the_owner_grants() {
