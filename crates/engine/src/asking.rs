@@ -5,7 +5,7 @@ use osier_policy::{Outcome, Phase, silent_at};
 use osier_proto::{ClientEnd, FailureReason, Mode};
 
 use crate::{
-    catch_up::Claim,
+    claim::Claim,
     end::{Again, Meaning, meaning},
     engine::{Engine, Now},
     event::{DegradedReason, SyncEvent},
@@ -64,6 +64,7 @@ impl Engine {
                 opened: now.at,
                 progress: now.at,
                 session: None,
+                snapshot: None,
                 with_token,
                 told: None,
                 silent: false,
@@ -96,11 +97,12 @@ impl Engine {
                 summary,
             } => {
                 let claim = Claim {
-                    state: Some(summary.state),
-                    entries: summary.set.count(),
+                    heard: now.at,
+                    summary: Some(summary),
                 };
                 if let Some(asking) = self.sessions.asking.get_mut(&key) {
                     asking.keeps_all = keeps_all(role, &summary);
+                    asking.snapshot = Some(summary);
                 }
                 self.audit_started(key, mode, claim, now);
                 self.session_started(key, session, mode, role, token_unserviceable, now);
@@ -175,7 +177,7 @@ impl Engine {
             return;
         };
         let apart = topic.peers.get(&provider).is_some_and(|p| !p.neighbor);
-        if claim.entries >= topic.held.summary.set.count() {
+        if claim.entries() >= topic.held.summary.set.count() {
             self.hint(id, provider, claim, now);
         }
         if apart {

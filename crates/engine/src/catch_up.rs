@@ -4,10 +4,11 @@
 //! hint is only looked at again after a settling time; what then still stands is a reason to be
 //! behind, and only a session that began after the last reason can end it.
 
-use osier_core::{Duration, NodeId, StateHash, TopicId};
+use osier_core::{Duration, NodeId, TopicId};
 use osier_policy::Outcome;
 
 use crate::{
+    claim::Claim,
     completion::Behind,
     engine::{Engine, Now},
     event::{BehindCause, SyncEvent},
@@ -15,15 +16,6 @@ use crate::{
     schedule::Timer,
     topic::Topic,
 };
-
-/// What a peer has said to hold that this node may not.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Claim {
-    /// The state that it is in; none when it only named an entry.
-    pub(crate) state: Option<StateHash>,
-    /// How many entries it holds.
-    pub(crate) entries: u64,
-}
 
 impl Engine {
     /// There is history that this node may not have: "synced" no longer holds until a session that
@@ -85,8 +77,8 @@ impl Engine {
         if let Some(topic) = self.topics.get_mut(&id) {
             for peer in topic.peers.values_mut().filter(|peer| peer.is_reached()) {
                 peer.claim = Some(Claim {
-                    state: None,
-                    entries: 0,
+                    heard: now.at,
+                    summary: None,
                 });
             }
         }
@@ -96,29 +88,29 @@ impl Engine {
     /// The settling time is over: what still stands?
     pub(crate) fn catch_up(&mut self, id: TopicId, now: Now) {
         let room = limit::SESSIONS_ASKED_PER_TOPIC_MAX.saturating_sub(self.sessions.asking_in(id));
-        let Some(topic) = self.topics.get_mut(&id) else {
+        let standing = self.take_standing_claims(id, now);
+        let Some(topic) = self.topics.get(&id) else {
             return;
         };
-        let mine = topic.held.summary;
-        let mut lag = None;
-        let mut strangers = Vec::new();
-        for (node, peer) in &mut topic.peers {
-            let Some(claim) = peer.claim.take().filter(|c| c.state != Some(mine.state)) else {
-                continue;
-            };
-            if topic.trust.trusted(*node).is_some() {
-                let more = claim.entries.saturating_sub(mine.set.count());
-                lag = Some(lag.unwrap_or(0).max(more));
-            } else if peer.may_ask(now.at) && peer.is_connected() {
-                strangers.push(*node);
-            }
-        }
+        let count = topic.held.summary.set.count();
         let gap = topic.held.holes > topic.completion.holes_accepted;
-        strangers.retain(|node| !self.is_served_stranger(id, *node));
+        let (trusted, strangers): (Vec<_>, Vec<_>) = standing
+            .into_iter()
+            .partition(|(node, _)| topic.trusts(*node));
+        let reached = |node: &NodeId| {
+            let peer = topic.peers.get(node);
+            peer.is_some_and(|peer| peer.is_connected() && peer.may_ask(now.at))
+        };
+        let strangers: Vec<NodeId> = strangers
+            .into_iter()
+            .map(|(node, _)| node)
+            .filter(|node| reached(node) && !self.is_served_stranger(id, *node))
+            .collect();
         for node in strangers.into_iter().take(room) {
             self.ask(id, node, now);
         }
-        if let Some(lag) = lag {
+        let more = |(_, claim): &(NodeId, Claim)| claim.entries().saturating_sub(count);
+        if let Some(lag) = trusted.iter().map(more).max() {
             self.behind(id, BehindCause::Watermark, lag, now);
         } else if gap {
             self.gap(id, now);

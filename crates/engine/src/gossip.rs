@@ -6,13 +6,12 @@ use osier_proto::{Gossip, GossipMessage, Watermark, decode_gossip, encode_gossip
 
 use crate::{
     audit::Word,
-    catch_up::Claim,
+    claim::{Claim, agree},
     engine::{Engine, Now},
     event::{BehindCause, SyncEvent},
     ingest::Origin,
     limit,
     output::Output,
-    proof::Drained,
     schedule::Timer,
 };
 
@@ -111,8 +110,8 @@ impl Engine {
                     id,
                     signer,
                     Claim {
-                        state: None,
-                        entries: 0,
+                        heard: now.at,
+                        summary: None,
                     },
                     now,
                 );
@@ -171,11 +170,9 @@ impl Engine {
             return;
         };
         let (mine, theirs) = (topic.held.summary, heard.summary);
-        // Equal tips do not make equal sets: a hole may be open on one side only.
-        let whole = mine.coverage.is_complete() && theirs.coverage.is_complete();
         let word = topic.word_of(signer);
         let peer = topic.peer_mut(signer, now.at);
-        if theirs.state == mine.state && (theirs.set == mine.set || !whole) {
+        if agree(&mine, &theirs) {
             peer.agreed = Some(now.at);
             peer.lagging = None;
             match word {
@@ -189,27 +186,20 @@ impl Engine {
         // Two that differ for good must not keep the whole swarm talking.
         let differ = Some((theirs.state, mine.state));
         let is_news = std::mem::replace(&mut peer.differed, differ) != differ;
-        // What was drained in that very state holds nothing new.
-        let is_known = matches!(&peer.outcome, Outcome::Drained(Drained(evidence))
-            if evidence.state() == theirs.state && evidence.set() == theirs.set);
+        let claim = Claim {
+            heard: now.at,
+            summary: Some(theirs),
+        };
+        let is_known = topic.has_answered(signer, &claim);
         if is_news {
             topic.trickle.reset(now.at, random);
             self.schedule_watermark(id);
         }
         // Who holds less hears our watermark and asks us.
-        let entries = heard.summary.set.count();
-        if entries < mine.set.count() {
+        if theirs.set.count() < mine.set.count() {
             self.heard_laggard(id, signer, &theirs, now);
         } else if !is_known {
-            self.hint(
-                id,
-                signer,
-                Claim {
-                    state: Some(theirs.state).filter(|state| *state != mine.state),
-                    entries,
-                },
-                now,
-            );
+            self.hint(id, signer, claim, now);
         }
     }
 

@@ -24,6 +24,7 @@
 mod asking;
 mod audit;
 mod catch_up;
+mod claim;
 mod completion;
 mod dispute;
 mod end;

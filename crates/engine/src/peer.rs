@@ -4,7 +4,7 @@ use osier_core::{Bucket, Instant, Role, SessionId, StateHash};
 use osier_policy::{Backoff, Outcome, UNTRUSTED_MARKER_KEPT};
 
 use crate::{
-    catch_up::Claim,
+    claim::Claim,
     dispute::Disputed,
     input::SessionKey,
     laggard::{Lagging, Roused},

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use osier_core::{Instant, NodeId, Seq, SessionId, TopicId};
-use osier_proto::ClientEnd;
+use osier_proto::{ClientEnd, Summary};
 
 use crate::input::{BatchId, SessionKey};
 
@@ -21,6 +21,8 @@ pub(crate) struct Asking {
     pub(crate) progress: Instant,
     /// The provider's name for it, once granted.
     pub(crate) session: Option<SessionId>,
+    /// What the provider's snapshot holds, once it has said so.
+    pub(crate) snapshot: Option<Summary>,
     /// Whether a token was shown.
     pub(crate) with_token: bool,
     /// When progress was last told.

@@ -16,6 +16,7 @@ const MODE: &str = "proto/src/tests/mode.rs";
 const POLICY: &str = "policy/src/verdict/tests/matrix.rs";
 const AGREEMENT: &str = "policy/src/verdict/tests/agreement.rs";
 const ENGINE: &str = "engine/tests/stories/main.rs";
+const HINT: &str = "engine/tests/stories/hint.rs";
 
 const BOUND_MARKER: (&str, &str) = (
     MARKER,
@@ -244,17 +245,17 @@ const REST: &[Row] = &[
     (
         "watermark ahead",
         ("hint", "watermark_ahead"),
-        (ENGINE, "watermark_ahead"),
+        (HINT, "watermark_ahead"),
     ),
     (
         "watermark behind",
         ("hint", "watermark_behind"),
-        (ENGINE, "watermark_behind"),
+        (HINT, "watermark_behind"),
     ),
     (
         "watermark forged",
         ("hint", "watermark_forged"),
-        (ENGINE, "watermark_forged"),
+        (HINT, "watermark_forged"),
     ),
     (
         "forked author",

@@ -71,3 +71,10 @@ fn tips_of_a_fork_are_kept() {
 fn excuses_are_narrow() {
     clean(&[6266, 11352, 15648, 19242, 19542]);
 }
+
+/// `GOS-8`: over a slow link every session of a ring was overtaken by a watermark of what that very
+/// session brought, or of what another provider had been drained in.
+#[test]
+fn watermarks_of_what_is_brought_are_no_doubt() {
+    clean(&[16402]);
+}

@@ -1,23 +1,8 @@
 //! Providers that disagree (`POL-27`), and strangers that come to count.
 
-use osier_core::{Entry, Verified, testing::Chain};
+use osier_core::testing::Chain;
 
 use super::*;
-
-impl Desk {
-    /// A session drains a provider that holds these entries; this node has or gets them as well,
-    /// or has others.
-    fn drains_one_of(&mut self, key: SessionKey, theirs: &[Verified<Entry>]) {
-        let sources = (MemorySource::with(1, theirs), MemorySource::with(2, theirs));
-        let mut pair = Pair::new(PairConfig::new(&sources.0, &sources.1));
-        pair.run();
-        let end = pair.client_ends.pop().expect("it has an end");
-        self.give(Input::Session {
-            key,
-            event: SessionEvent::ClientEnded(end),
-        });
-    }
-}
 
 /// Two archives under the rule of the majority: the owner holds an entry that the other does not,
 /// and that has been looked into. This node holds none either.

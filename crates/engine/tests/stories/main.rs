@@ -3,14 +3,15 @@
 mod carried;
 mod dispute;
 mod ephemeral;
+mod hint;
 mod ring;
 
 use std::collections::VecDeque;
 
 use bytes::Bytes;
 use osier_core::{
-    Duration, Instant, Kind, NodeId, RequestId, Role, SessionId, SetSum, StateHash, Ticket,
-    Timestamp, TopicId, TopicSecret, testing::secret,
+    Duration, Entry, Instant, Kind, NodeId, RequestId, Role, SessionId, SetSum, StateHash, Ticket,
+    Timestamp, TopicId, TopicSecret, Verified, testing::secret,
 };
 use osier_engine::{
     AskId, CommandId, DegradedReason, Engine, EngineConfig, Input, Now, Output, OwnerWords,
@@ -19,8 +20,8 @@ use osier_engine::{
 };
 use osier_policy::Rule;
 use osier_proto::{
-    Gossip, GossipMessage, Hello, Lsn, Mode, ResumePoint, StoreId, StorePoint, Summary, Token,
-    TokenSeal, WIRE_VERSION, Watermark, encode_gossip,
+    ClientEnd, Gossip, GossipMessage, Hello, Lsn, Mode, ResumePoint, StoreId, StorePoint, Summary,
+    Token, TokenSeal, WIRE_VERSION, Watermark, encode_gossip,
     limit::{EPHEMERAL_BYTES_MAX, GOSSIP_PAYLOAD_BYTES_MAX},
     testing::{MemorySource, Pair, PairConfig},
 };
@@ -177,10 +178,15 @@ impl Desk {
 
     /// A session that it has opened is granted.
     fn starts(&mut self, key: SessionKey, mode: Mode) {
+        self.starts_with(key, mode, Summary::empty());
+    }
+
+    /// The same by a provider that says what its snapshot holds.
+    fn starts_with(&mut self, key: SessionKey, mode: Mode, summary: Summary) {
         let event = SessionEvent::Started {
             session: SessionId::from_bytes([7; 16]),
             mode,
-            summary: Summary::empty(),
+            summary,
             role: Role::Archive,
             token_unserviceable: false,
         };
@@ -229,6 +235,15 @@ impl Desk {
             event: SessionEvent::ClientEnded(end),
         });
         self.outputs.clear();
+    }
+
+    /// A session drains a provider that holds these entries; this node has or gets them as well,
+    /// or has others.
+    fn drains_one_of(&mut self, key: SessionKey, theirs: &[Verified<Entry>]) {
+        self.give(Input::Session {
+            key,
+            event: SessionEvent::ClientEnded(drained_of(theirs)),
+        });
     }
 
     /// How many sessions it wants to open; told once.
@@ -293,6 +308,14 @@ impl Desk {
 
 fn node(n: u64) -> NodeId {
     secret(n).node_id()
+}
+
+/// The end of a session that has drained a provider of these entries.
+fn drained_of(theirs: &[Verified<Entry>]) -> ClientEnd {
+    let sources = (MemorySource::with(1, theirs), MemorySource::with(2, theirs));
+    let mut pair = Pair::new(PairConfig::new(&sources.0, &sources.1));
+    pair.run();
+    pair.client_ends.pop().expect("it has an end")
 }
 
 /// A token of an earlier session with a node.
@@ -431,7 +454,7 @@ fn the_state_says_whom_a_topic_waits_for_and_until_when() {
     assert_eq!((owner.outcome, owner.deadline_ms), ("silent", None));
     desk.give(Input::Session {
         key: asked.expect("the owner was asked"),
-        event: SessionEvent::ClientEnded(osier_proto::ClientEnd::Lost),
+        event: SessionEvent::ClientEnded(ClientEnd::Lost),
     });
     let (owner, _) = look(&desk);
     assert!(
@@ -513,7 +536,7 @@ fn case_ir_02_a_lag_opens_a_session() {
         _ => None,
     });
     let reason = osier_proto::RefuseReason::Superseded;
-    let end = osier_proto::ClientEnd::Refused {
+    let end = ClientEnd::Refused {
         reason,
         retry_after_ms: 60_000,
     };
@@ -555,7 +578,7 @@ fn giving_way_for_ever_is_silence() {
             match output {
                 Output::OpenSession(open) => desk.give(Input::Session {
                     key: open.key,
-                    event: SessionEvent::ClientEnded(osier_proto::ClientEnd::Refused {
+                    event: SessionEvent::ClientEnded(ClientEnd::Refused {
                         reason: osier_proto::RefuseReason::Superseded,
                         retry_after_ms: 600_000,
                     }),
@@ -649,51 +672,4 @@ fn both_dial_at_once() {
             .any(|output| matches!(output, Output::GrantSession(_)));
         assert_eq!(granted, me == large);
     }
-}
-
-/// `GOS-8`: a trusted signer holds more: behind, and it is asked, both after the settling time.
-#[test]
-fn watermark_ahead() {
-    let mut desk = Desk::open(1, 2, Role::Peer);
-    desk.drains();
-    assert_eq!(desk.phase(), TopicPhase::Synced);
-    desk.hear_watermark(2, 5);
-    desk.pass(100);
-    assert_eq!(
-        desk.phase(),
-        TopicPhase::Synced,
-        "gossip may still bring it"
-    );
-    desk.pass(1_000);
-    assert_eq!(desk.phase(), TopicPhase::Behind);
-    assert_eq!(desk.asked(), 1);
-}
-
-/// Who holds less is not asked, unless it stays behind (`GOS-11`).
-#[test]
-fn watermark_behind() {
-    let mut desk = Desk::open(1, 1, Role::Archive);
-    desk.publish(b"x".to_vec());
-    desk.store();
-    desk.outputs.clear();
-    desk.hear_watermark(2, 0);
-    desk.pass(4_900);
-    assert_eq!(desk.asked(), 0, "it hears of more and will ask");
-    desk.pass(10_200);
-    assert_eq!(desk.asked(), 1, "it did not");
-    desk.hear_watermark(2, 0);
-    desk.pass(50_000);
-    assert_eq!(desk.asked(), 0, "once a minute at most");
-}
-
-/// A stranger's claim makes nobody behind.
-#[test]
-fn watermark_forged() {
-    let mut desk = Desk::open(1, 1, Role::Archive);
-    desk.events();
-    desk.hear_watermark(7, 200);
-    desk.pass(3_000);
-    assert_eq!(desk.phase(), TopicPhase::Synced);
-    let told = |event: &SyncEvent| matches!(event, SyncEvent::Behind { .. });
-    assert!(!desk.events().iter().any(told));
 }
