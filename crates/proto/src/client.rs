@@ -29,7 +29,7 @@ use crate::{
     output::{ClientEnd, Outbox, SessionOutput, Started},
     proof,
     session::Session,
-    timer::Watch,
+    timer::{Moved, Watch},
     token::Token,
     version::WIRE_VERSION,
     view::{Source, View, ViewError},
@@ -427,9 +427,9 @@ impl Session for ClientSession {
         if self.is_over() {
             return;
         }
-        self.watch.heard(now);
-        if !matches!(message, Message::Alive(_)) {
-            self.watch.moved(now);
+        let is_sign_of_life = matches!(message, Message::Alive(_));
+        self.watch.heard_message(is_sign_of_life, now);
+        if !is_sign_of_life {
             self.progress_slowly(now);
         }
         let taken = self.on_message(message, now);
@@ -439,7 +439,7 @@ impl Session for ClientSession {
         self.settle(now);
     }
 
-    fn stream_moved(&mut self, bytes: usize, now: Instant) {
+    fn stream_moved(&mut self, bytes: Moved, now: Instant) {
         if !self.is_over() && self.watch.moved_bytes(bytes, now) {
             self.progress_slowly(now);
         }

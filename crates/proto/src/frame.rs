@@ -80,6 +80,11 @@ impl FrameDecoder {
         )?))
     }
 
+    /// Bytes of a message that has not come whole; after [`FrameDecoder::next_message`] gave none.
+    pub fn partial_bytes(&self) -> usize {
+        self.buffer.len()
+    }
+
     /// Whether the stream ends inside a frame if it ends now.
     pub fn is_mid_frame(&self) -> bool {
         !self.buffer.is_empty()

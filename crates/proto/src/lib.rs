@@ -94,6 +94,7 @@ pub use output::{ClientEnd, CutReason, Ingest, ProviderEnd, SessionOutput, Start
 pub use proof::find_topic;
 pub use provider::{ProviderConfig, ProviderSession};
 pub use session::Session;
+pub use timer::Moved;
 pub use token::{ResumePoint, Token, TokenSeal};
 pub use version::WIRE_VERSION;
 pub use view::{LogPage, Lsn, Source, StoreId, StorePoint, View, ViewError, range_item};

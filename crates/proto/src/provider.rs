@@ -33,7 +33,7 @@ use crate::{
     output::{Outbox, ProviderEnd, SessionOutput, Started},
     proof,
     session::Session,
-    timer::Watch,
+    timer::{Moved, Watch},
     token::TokenSeal,
     transfer::Tally,
     version::{self, WIRE_VERSION},
@@ -381,17 +381,15 @@ impl Session for ProviderSession {
         if self.over {
             return;
         }
-        self.watch.heard(now);
-        if !matches!(message, Message::Alive(_)) {
-            self.watch.moved(now);
-        }
+        let is_sign_of_life = matches!(message, Message::Alive(_));
+        self.watch.heard_message(is_sign_of_life, now);
         if let Err(fault) = self.on_message(message, now) {
             return self.end_by(fault, now);
         }
         self.settle(now);
     }
 
-    fn stream_moved(&mut self, bytes: usize, now: Instant) {
+    fn stream_moved(&mut self, bytes: Moved, now: Instant) {
         if !self.over {
             self.watch.moved_bytes(bytes, now);
         }

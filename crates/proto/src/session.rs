@@ -2,7 +2,9 @@
 
 use osier_core::{EntryHash, Instant};
 
-use crate::{fault::Fault, marker::FailureReason, message::Message, output::SessionOutput};
+use crate::{
+    fault::Fault, marker::FailureReason, message::Message, output::SessionOutput, timer::Moved,
+};
 
 /// A session machine, client or provider.
 ///
@@ -22,9 +24,9 @@ pub trait Session {
     /// Takes the next message of the stream.
     fn handle(&mut self, message: Message, now: Instant);
 
-    /// So many bytes of the stream were read, or taken by the peer, in pieces of messages: a large
-    /// message on a slow link is progress, too (`SES-16`).
-    fn stream_moved(&mut self, bytes: usize, now: Instant);
+    /// Bytes of the stream were read, after [`Session::handle`] has had the whole messages among
+    /// them, or were taken by the peer: a large message on a slow link is progress, too (`SES-16`).
+    fn stream_moved(&mut self, bytes: Moved, now: Instant);
 
     /// Does a slice of its own work; false when there was none.
     fn work(&mut self, now: Instant) -> bool;

@@ -76,6 +76,8 @@ pub enum Lie {
     HidesAuthor,
     /// Hides another author from each client.
     Equivocates,
+    /// Sends everything, and instead of its marker signs of life, many at a time.
+    Murmurs,
 }
 
 /// All of them, in the order of the knob `lie`.
@@ -109,10 +111,14 @@ pub const ALL_LIES: [Lie; LIES] = [
     Lie::Stale,
     Lie::HidesAuthor,
     Lie::Equivocates,
+    Lie::Murmurs,
 ];
 
 /// How many there are.
-pub const LIES: usize = 29;
+pub const LIES: usize = 30;
+
+/// Seeds draw from the first so many: more would change what a known seed draws.
+pub(crate) const DRAWN_LIES: usize = 29;
 
 /// What goes on the wire.
 #[derive(Debug)]
@@ -180,6 +186,7 @@ impl Telling {
             | Lie::BentEntries => self.bend_stream(message, dice),
             Lie::Drips => return Self::drip(message),
             Lie::LateMarker => return Self::late(message),
+            Lie::Murmurs => return Self::murmur(message),
             Lie::NeverEnds => return self.never_ends(message),
             Lie::Garbage => return self.garbage(message, dice),
             _ => vec![message],

@@ -14,7 +14,7 @@ use crate::{
     clock::{MS, SEC, Time},
     dice::{Dice, Purpose},
     event::NodeIndex,
-    liar::ALL_LIES,
+    liar::{ALL_LIES, DRAWN_LIES},
     node::NodeSpec,
     owner::plan_words,
     swarm::Knobs,
@@ -153,7 +153,7 @@ fn spec_of(index: NodeIndex, knobs: &Knobs, dice: &mut Dice) -> NodeSpec {
     };
     if is_liar {
         let first = usize::try_from(knobs.lie).expect("few lies");
-        let lie = ALL_LIES[(first + index) % ALL_LIES.len()];
+        let lie = ALL_LIES[(first + index) % DRAWN_LIES];
         spec = spec.lying(lie);
     }
     spec.rule = match knobs.rule {

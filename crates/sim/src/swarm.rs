@@ -241,7 +241,7 @@ fn draw_faults(knobs: &mut Knobs, dice: &mut Dice) {
 fn draw_hostile(knobs: &mut Knobs, dice: &mut Dice) {
     if dice.chance(45) {
         knobs.liars = dice.range(1, (knobs.nodes / 3).max(2));
-        knobs.lie = dice.below(crate::liar::LIES as u64);
+        knobs.lie = dice.below(crate::liar::DRAWN_LIES as u64);
     }
     let mut some = |percent| u64::from(dice.chance(percent));
     knobs.forkers = some(15);

@@ -5,7 +5,7 @@ use std::{collections::VecDeque, future::ready, sync::Arc};
 
 use osier_core::EntryHash;
 use osier_engine::SessionEvent;
-use osier_proto::{CloseCode, FailureReason, Session, SessionOutput};
+use osier_proto::{CloseCode, FailureReason, Moved, Session, SessionOutput};
 use tokio::{
     runtime::{Handle, RuntimeFlavor},
     sync::mpsc,
@@ -114,13 +114,13 @@ impl Runner {
 
     /// Bytes have moved: the machine counts them, for a large message may take its time.
     fn exchanged(&mut self, exchanged: Exchanged) {
-        let now = self.net.clock.at();
         match exchanged {
-            Exchanged::Read(bytes) => {
-                self.unread = true;
-                self.machine.stream_moved(bytes, now);
+            Exchanged::Read => self.unread = true,
+            Exchanged::Wrote(bytes) => {
+                let waiting = self.wire.waiting_bytes();
+                let moved = Moved::Wrote { bytes, waiting };
+                self.machine.stream_moved(moved, self.net.clock.at());
             }
-            Exchanged::Wrote(bytes) => self.machine.stream_moved(bytes, now),
             Exchanged::End => {}
         }
     }
@@ -153,7 +153,11 @@ impl Runner {
             let now = self.net.clock.at();
             match self.wire.next_message() {
                 Ok(Some(message)) => self.machine.handle(message, now),
-                Ok(None) => self.unread = false,
+                Ok(None) => {
+                    self.unread = false;
+                    let partial = self.wire.partial_bytes();
+                    self.machine.stream_moved(Moved::Read { partial }, now);
+                }
                 Err(error) => {
                     self.unread = false;
                     self.machine.fault(error.into(), now);

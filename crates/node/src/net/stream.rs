@@ -36,8 +36,8 @@ pub(crate) struct Wire {
 pub(crate) enum Exchanged {
     /// So many bytes were taken by the peer; none when it takes nothing more.
     Wrote(usize),
-    /// So many bytes came, for [`Wire::next_message`].
-    Read(usize),
+    /// Some bytes came, for [`Wire::next_message`].
+    Read,
     /// Nothing more will come.
     End,
 }
@@ -95,7 +95,7 @@ impl Wire {
         };
         self.counters.session_received_bytes.add(chunk.len() as u64);
         self.decoder.push(&chunk);
-        Exchanged::Read(chunk.len())
+        Exchanged::Read
     }
 
     /// Takes note of bytes written; with none, that the peer takes nothing more.
@@ -117,6 +117,11 @@ impl Wire {
     /// The next message of what was read.
     pub(crate) fn next_message(&mut self) -> Result<Option<Message>, FrameError> {
         self.decoder.next_message()
+    }
+
+    /// Bytes of a message that has not come whole.
+    pub(crate) fn partial_bytes(&self) -> usize {
+        self.decoder.partial_bytes()
     }
 
     /// Whether nothing more can be read.

@@ -205,6 +205,10 @@ impl ClientSession {
         if !matches!(granted.finding, Finding::Ranges(_)) || granted.parked.is_some() {
             return Err(unexpected);
         }
+        // One that names nothing and goes on would be progress for ever.
+        if want.hashes.is_empty() && !want.last {
+            return Err(Rule::Want.into());
+        }
         if want.hashes.len() > WANT_HASHES_MAX || !want.hashes.is_sorted_by(|a, b| a < b) {
             return Err(Rule::Want.into());
         }

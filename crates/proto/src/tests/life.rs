@@ -4,6 +4,7 @@ use osier_core::{Coverage, Duration, Instant, OrderKey};
 
 use super::*;
 use crate::{
+    Moved,
     fault::{Fault, Rule},
     limit::{ALIVE_EVERY_MS, PEER_SILENT_MS, PEER_STALLED_MS},
     marker::FailureReason,
@@ -362,18 +363,24 @@ fn bytes_that_move_are_progress() {
     let theirs = thousand();
     let (client, provider) = stores(&[], &theirs);
     let mut pair = Pair::new(PairConfig::new(&client, &provider));
-    let mut at = |ms: u64, bytes: usize| {
+    let mut at = |ms: u64, moved: Moved| {
         let now = Instant::START.after(Duration::from_millis(ms));
-        pair.client.stream_moved(bytes, now);
+        pair.client.stream_moved(moved, now);
         let told = std::iter::from_fn(|| pair.client.poll());
         told.filter(|o| matches!(o, SessionOutput::Progress { .. }))
             .count()
     };
-    assert_eq!(at(400, 512), 1);
-    assert_eq!(at(450, 512), 0, "once in a tenth of a second");
-    assert_eq!(at(900, 100), 0);
-    assert_eq!(at(1_300, 500), 1);
-    assert_eq!(at(9_000, 1), 0);
+    let read = |partial| Moved::Read { partial };
+    let wrote = |bytes, waiting| Moved::Wrote { bytes, waiting };
+    assert_eq!(at(400, read(512)), 1);
+    assert_eq!(at(450, read(1_024)), 0, "once in a tenth of a second");
+    assert_eq!(at(900, read(1_124)), 0);
+    assert_eq!(at(1_300, read(1_624)), 1);
+    assert_eq!(at(2_000, read(400)), 0, "of another message");
+    assert_eq!(at(3_000, wrote(500, 100_000)), 0);
+    assert_eq!(at(4_000, wrote(500, 99_500)), 1);
+    assert_eq!(at(5_000, wrote(500, 0)), 0, "all is taken");
+    assert_eq!(at(9_000, wrote(500, 0)), 0);
     assert!(pair.client.deadline().is_some_and(|at| at.as_nanos() > 0));
 }
 

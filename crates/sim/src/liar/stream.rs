@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use osier_core::{KeyCache, SetSum, TopicId, WireEntry, testing::Chain};
-use osier_proto::{Entries, Message, Mode, Token, encode_frame};
+use osier_proto::{Alive, Entries, Message, Mode, Phase, Token, encode_frame};
 
 use super::{Lie, Said, Telling};
 use crate::{
@@ -81,6 +81,19 @@ impl Telling {
             Message::Complete(_) => vec![Said::Later(message, 8 * SEC)],
             other => vec![Said::Message(other)],
         }
+    }
+
+    /// Signs of life for half a minute, each half second more bytes than progress has at least.
+    pub(super) fn murmur(message: Message) -> Vec<Said> {
+        let Message::Complete(_) = message else {
+            return vec![Said::Message(message)];
+        };
+        let alive = Message::Alive(Alive {
+            phase: Phase::Sending,
+            sent: 0,
+        });
+        let one = |at: u64| Said::Later(alive.clone(), at * 4 * MS);
+        (1..=7_500).map(one).collect()
     }
 
     /// To a client that has nothing it announces more entries than there are, and instead of a

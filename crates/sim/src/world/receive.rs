@@ -2,7 +2,7 @@
 
 use osier_core::KeyCache;
 use osier_engine::{AskId, Input, SessionKey};
-use osier_proto::{FrameDecoder, Message};
+use osier_proto::{FrameDecoder, Message, Moved};
 
 use super::{Work, World};
 use crate::{
@@ -132,6 +132,7 @@ impl World {
     /// Feeds a session's machine with what has come, as far as it wants input.
     pub(super) fn read_stream(&mut self, index: NodeIndex, key: SessionKey, live: &mut Live) {
         let now = self.nodes[index].clock.read(self.now).at;
+        let mut came = false;
         loop {
             while live.machine.session().wants_input() && !live.told_closed {
                 match live.decoder.next_message() {
@@ -142,7 +143,15 @@ impl World {
                         }
                         live.machine.session().handle(message, now);
                     }
-                    Ok(None) => break,
+                    Ok(None) if !came => break,
+                    Ok(None) => {
+                        came = false;
+                        let partial = live.decoder.partial_bytes();
+                        let moved = Moved::Read { partial };
+                        live.machine.session().stream_moved(moved, now);
+                        self.drain(index, key, live);
+                        break;
+                    }
                     Err(error) => {
                         live.told_closed = true;
                         live.machine.session().fault(error.into(), now);
@@ -156,8 +165,7 @@ impl World {
             match self.next_piece(live.stream, live.end) {
                 Some(Piece::Bytes(bytes)) => {
                     live.decoder.push(&bytes);
-                    live.machine.session().stream_moved(bytes.len(), now);
-                    self.drain(index, key, live);
+                    came = true;
                 }
                 Some(Piece::Fin) => {
                     live.told_closed = true;

@@ -201,6 +201,16 @@ fn marker_that_never_comes() {
     )));
 }
 
+/// SES-16: signs of life are no progress, however many come in place of the marker.
+#[test]
+fn marker_that_gives_way_to_signs_of_life() {
+    let mut world = alone_with_liar(Lie::Murmurs, |_| {});
+    world.run_for(10 * SEC);
+    no_violation(&world);
+    assert_eq!(synced(&world, 1), []);
+    assert!(has_degraded(&world, 1, 0), "{:?}", world.state(1, 0));
+}
+
 #[test]
 fn flood_of_markers() {
     let world = counts_when_all_is_here(Lie::FloodsMarkers);
