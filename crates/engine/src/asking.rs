@@ -96,10 +96,7 @@ impl Engine {
                 token_unserviceable,
                 summary,
             } => {
-                let claim = Claim {
-                    heard: now.at,
-                    summary: Some(summary),
-                };
+                let claim = Claim::all(now.at, summary);
                 if let Some(asking) = self.sessions.asking.get_mut(&key) {
                     asking.keeps_all = keeps_all(role, &summary);
                     asking.snapshot = Some(summary);
@@ -131,6 +128,7 @@ impl Engine {
             SessionEvent::ProviderEnded(end) => {
                 if let Some(served) = self.sessions.serving.remove(&key) {
                     self.served(&served, &end);
+                    self.look_at_holes(served.topic, now);
                     self.reconsider(served.topic, now);
                 }
             }
@@ -414,7 +412,7 @@ impl Engine {
         };
         let stale = topic
             .completion
-            .behind_since()
+            .doubted
             .is_some_and(|since| asking.opened < since);
         let mine = topic.held.summary.state;
         topic.asked(&asking, &meaning);
@@ -462,6 +460,7 @@ impl Engine {
             _ => outcome_word(peer),
         };
         self.tell_ended(id, &asking, outcome, degraded.filter(|_| is_news));
+        self.look_at_holes(id, now);
         self.reconsider(id, now);
     }
 

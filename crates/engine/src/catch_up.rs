@@ -5,7 +5,7 @@
 //! behind, and only a session that began after the last reason can end it.
 
 use osier_core::{Duration, NodeId, TopicId};
-use osier_policy::Outcome;
+use osier_policy::{Outcome, Phase};
 
 use crate::{
     claim::Claim,
@@ -54,7 +54,9 @@ impl Engine {
     /// A peer seems to hold something that this node does not.
     pub(crate) fn hint(&mut self, id: TopicId, node: NodeId, claim: Claim, now: Now) {
         if let Some(topic) = self.topics.get_mut(&id) {
-            topic.peer_mut(node, now.at).claim = Some(claim);
+            let peer = topic.peer_mut(node, now.at);
+            let before = peer.claim.unwrap_or(claim);
+            peer.claim = Some(before.and_then(claim));
         }
         self.look_again_soon(id, now);
     }
@@ -76,10 +78,7 @@ impl Engine {
     fn ask_neighbors(&mut self, id: TopicId, now: Now) {
         if let Some(topic) = self.topics.get_mut(&id) {
             for peer in topic.peers.values_mut().filter(|peer| peer.is_reached()) {
-                peer.claim = Some(Claim {
-                    heard: now.at,
-                    summary: None,
-                });
+                peer.claim = Some(Claim::entry(now.at));
             }
         }
         self.look_again_soon(id, now);
@@ -114,6 +113,15 @@ impl Engine {
             self.behind(id, BehindCause::Watermark, lag, now);
         } else if gap {
             self.gap(id, now);
+        }
+    }
+
+    /// A session is over: holes that it has left and that nobody accounts for are looked into like
+    /// those of gossip.
+    pub(crate) fn look_at_holes(&mut self, id: TopicId, now: Now) {
+        let topic = self.topics.get(&id);
+        if topic.is_some_and(|topic| topic.held.holes > topic.completion.holes_accepted) {
+            self.look_again_soon(id, now);
         }
     }
 
@@ -158,9 +166,17 @@ pub(crate) fn ask_again(topic: &mut Topic, me: NodeId, now: Now, settle: Duratio
             let due = peer.retry_at.filter(|due| *due > now.at);
             peer.retry_at = Some(due.unwrap_or(at));
         }
-        // An audit that is under way proves nothing any more, and neither does what stood before.
-        if peer.asking.is_none() || matches!(peer.outcome, Outcome::Drained(_)) {
+        // What stood before proves nothing any more.
+        if peer.asking.is_none() {
             peer.outcome = Outcome::Unasked;
+        } else if matches!(peer.outcome, Outcome::Drained(_)) {
+            // An audit is under way: from now on it is a session like any other, and another
+            // provider is asked as well if it is slow.
+            peer.outcome = Outcome::Streaming {
+                since: now.at,
+                last_progress: now.at,
+                phase: Phase::Sending,
+            };
         }
     }
     any

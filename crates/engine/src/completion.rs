@@ -85,11 +85,6 @@ impl Completion {
         matches!(self.told, Told::Synced(_)) && self.behind.is_none()
     }
 
-    /// The last reason to be behind, if one stands.
-    pub(crate) fn behind_since(&self) -> Option<Instant> {
-        self.behind.map(|behind| behind.since)
-    }
-
     /// Why it is in doubt, for whoever asks now.
     pub(crate) fn behind_state(&self, now: Instant) -> Option<BehindState> {
         let behind = self.behind?;
@@ -301,8 +296,7 @@ impl Engine {
                 still_pending,
             } => {
                 let synced = synced(topic, self.me, by, coverage, &convergence, still_pending);
-                topic.completion.held_before = topic.newest_held();
-                topic.completion.holes_accepted = topic.held.holes;
+                account_for(topic, &synced);
                 tell_synced(&topic.completion, topic.held.summary.coverage, synced)
             }
             Verdict::Pending { .. } => (pending(topic), Vec::new()),
@@ -347,6 +341,21 @@ impl Engine {
             let lag_entries = 0;
             self.emit(id, SyncEvent::Behind { cause, lag_entries });
         }
+    }
+}
+
+/// A session that is told for the first time accounts for all holes that are open then. One that
+/// has been told says nothing of those that have been opened since (`GOS-8`): till they are looked
+/// into, history does not hang together any further.
+fn account_for(topic: &mut Topic, synced: &Synced) {
+    let told = matches!(&topic.completion.told, Told::Synced(old)
+        if topic.completion.behind.is_none()
+            && (old.provider, old.session) == (synced.provider, synced.session));
+    if !told {
+        topic.completion.holes_accepted = topic.held.holes;
+    }
+    if topic.held.holes <= topic.completion.holes_accepted {
+        topic.completion.held_before = topic.newest_held();
     }
 }
 

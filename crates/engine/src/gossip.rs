@@ -104,18 +104,8 @@ impl Engine {
             topic.peer_mut(signer, now.at).heard = now.at;
         }
         match message.into_inner().body {
-            Gossip::Live(wire) => self.gossiped_entry(id, wire, now),
-            Gossip::Announce { .. } => {
-                self.hint(
-                    id,
-                    signer,
-                    Claim {
-                        heard: now.at,
-                        summary: None,
-                    },
-                    now,
-                );
-            }
+            Gossip::Live(wire) => self.gossiped_entry(id, wire),
+            Gossip::Announce { .. } => self.hint(id, signer, Claim::entry(now.at), now),
             Gossip::Watermark(watermark) => self.heard_watermark(id, signer, &watermark, now),
             Gossip::Provider { role } => {
                 if let Some(topic) = self.topics.get_mut(&id) {
@@ -126,7 +116,7 @@ impl Engine {
         }
     }
 
-    fn gossiped_entry(&mut self, id: TopicId, wire: WireEntry, now: Now) {
+    fn gossiped_entry(&mut self, id: TopicId, wire: WireEntry) {
         let Ok(entry) = SignedEntry::parse(wire) else {
             return;
         };
@@ -150,16 +140,12 @@ impl Engine {
             let linked = authenticate(vec![vouched], &mut self.keys, &|_, by| *by == author);
             accepted.splice(0..0, linked.verified);
         }
-        let crowded = judged
-            .waiting
-            .into_iter()
-            .any(|entry| !topic.unauthentic.wait(entry));
+        for entry in judged.waiting {
+            topic.unauthentic.wait(entry);
+        }
         if !accepted.is_empty() {
             let batch = self.next_batch();
             self.commit(batch, id, accepted, Origin::Gossip);
-        }
-        if crowded {
-            self.behind(id, BehindCause::Gap, 0, now);
         }
     }
 
@@ -186,11 +172,8 @@ impl Engine {
         // Two that differ for good must not keep the whole swarm talking.
         let differ = Some((theirs.state, mine.state));
         let is_news = std::mem::replace(&mut peer.differed, differ) != differ;
-        let claim = Claim {
-            heard: now.at,
-            summary: Some(theirs),
-        };
-        let is_known = topic.has_answered(signer, &claim);
+        let claim = Claim::all(now.at, theirs);
+        let is_known = topic.unanswered(signer, claim).is_none();
         if is_news {
             topic.trickle.reset(now.at, random);
             self.schedule_watermark(id);

@@ -22,9 +22,13 @@ pub const PUBLISHES_WAITING_MAX: usize = 1024;
 /// Entries put into one commit of own writes: a second's work of signing at most.
 pub const PUBLISH_COMMIT_ENTRIES_MAX: usize = 8192;
 
+/// How long what a watermark says waits for the end of a session that brings just that: some round
+/// trips of a slow link. What stands after that is a reason to be behind.
+pub const CLAIM_WAITS_MS: u64 = 5_000;
+
 /// Gossiped entries that wait for a successor to vouch for them (rule V), all authors together;
-/// each author has a sixteenth. At it the newcomer is dropped and the topic is marked behind, so a
-/// session fetches what was dropped.
+/// each author has a sixteenth. Above it the oldest is dropped, and an author's newcomer above its
+/// share: when a successor comes it names a hole, and a session fetches it.
 pub const GOSSIP_UNAUTHENTIC_MAX: usize = 256;
 
 /// The share of one author in [`GOSSIP_UNAUTHENTIC_MAX`].

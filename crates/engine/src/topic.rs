@@ -104,17 +104,18 @@ impl Topic {
     }
 
     /// The peer's record, made if need be; at the bound the one unheard of for longest that is
-    /// neither trusted nor in use is forgotten.
+    /// neither trusted nor in use is forgotten, those of known address last. Who only signs gossip
+    /// is in no use: anybody can make as many signers as he likes.
     pub(crate) fn peer_mut(&mut self, node: NodeId, now: Instant) -> &mut Peer {
         if !self.peers.contains_key(&node) && self.peers.len() >= PEERS_PER_TOPIC_MAX {
             let idle = |(id, peer): &(&NodeId, &Peer)| {
-                !peer.is_connected() && self.trust.trusted(**id).is_none()
+                !peer.is_reached() && peer.asking.is_none() && self.trust.trusted(**id).is_none()
             };
             let oldest = self
                 .peers
                 .iter()
                 .filter(idle)
-                .min_by_key(|(_, p)| p.heard)
+                .min_by_key(|(_, peer)| (!peer.addresses.is_empty(), peer.heard))
                 .map(|(id, _)| *id);
             if let Some(oldest) = oldest {
                 self.peers.remove(&oldest);
