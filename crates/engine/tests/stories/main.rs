@@ -14,9 +14,9 @@ use osier_core::{
     Timestamp, TopicId, TopicSecret, Verified, testing::secret,
 };
 use osier_engine::{
-    AskId, CommandId, DegradedReason, Engine, EngineConfig, Input, Now, Output, OwnerWords,
-    PassedOn, Rank, Reply, SessionEvent, SessionKey, SyncEvent, TopicPhase, TopicReport,
-    TopicSetup, limit,
+    AskId, BehindCause, CommandId, DegradedReason, Engine, EngineConfig, Input, Now, Output,
+    OwnerWords, PassedOn, Rank, Reply, SessionEvent, SessionKey, SyncEvent, TopicPhase,
+    TopicReport, TopicSetup, limit,
 };
 use osier_policy::Rule;
 use osier_proto::{
@@ -527,40 +527,29 @@ fn case_ir_01_an_entry_over_the_payload_room_is_announced() {
     );
 }
 
-/// case IR-02: what gossip dropped, a session must bring.
+/// case IR-02: what gossip dropped, a session must bring: nobody counts as synced until one has,
+/// and nothing else need come for it to be opened.
 #[test]
 fn case_ir_02_a_lag_opens_a_session() {
     let mut desk = Desk::open(2, 0, Role::Peer);
-    let first = desk.outputs.iter().find_map(|output| match output {
-        Output::OpenSession(open) => Some(open.key),
-        _ => None,
-    });
-    let reason = osier_proto::RefuseReason::Superseded;
-    let end = ClientEnd::Refused {
-        reason,
-        retry_after_ms: 60_000,
-    };
-    let key = first.expect("the owner is asked at once");
     desk.give(Input::Neighbor {
         topic: desk.topic,
         peer: node(0),
         up: true,
     });
-    desk.give(Input::Session {
-        key,
-        event: SessionEvent::ClientEnded(end),
-    });
-    desk.outputs.clear();
+    desk.drains();
+    desk.pass(5_000);
+    assert_eq!(desk.phase(), TopicPhase::Synced);
+    assert_eq!(desk.asked(), 0, "nothing is in doubt");
     desk.give(Input::GossipLagged { topic: desk.topic });
-    desk.pass(61_000 + 60_000);
-    let asked = desk
-        .outputs
-        .iter()
-        .any(|output| matches!(output, Output::OpenSession(_)));
-    assert!(
-        asked,
-        "a lag is a reason to ask, when the provider's pacing allows it"
-    );
+    assert_eq!(desk.phase(), TopicPhase::Behind);
+    let lagged = BehindCause::GossipLagged;
+    let events = desk.events();
+    let told = |e: &SyncEvent| matches!(e, SyncEvent::Behind { cause, .. } if *cause == lagged);
+    assert_eq!(events.iter().filter(|e| told(e)).count(), 1, "{events:?}");
+    desk.pass(1_000);
+    desk.drains();
+    assert_eq!(desk.phase(), TopicPhase::Synced);
 }
 
 /// `POL-17`: a provider that lets every session give way to one of its own, which never comes, is
