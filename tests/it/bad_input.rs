@@ -46,7 +46,7 @@ fn a_store_in_use_is_a_clear_error() {
     assert_eq!(code, 5, "{error}");
 }
 
-/// case PL-14: one line that is not JSON does not stop an import and is not lost either.
+/// One line that is not JSON does not stop an import and is not lost either.
 #[test]
 fn an_import_takes_any_line_as_it_is() {
     let folder = Folder::new();

@@ -1,11 +1,17 @@
 //! Kill -9 either node at any moment, start it again, and it goes on where it stood.
 
+use std::time::{Duration, Instant};
+
 use serde_json::Value;
 
 use crate::support::{
     node::{Folder, Node},
     ok,
 };
+
+/// Below the 10 s after which a silent connection is given up: a node that is refused until then
+/// takes longer. A round takes a fraction of a second on a machine that has nothing else to do.
+const SOON: Duration = Duration::from_secs(8);
 
 /// A file with so many JSON lines.
 fn file_of(folder: &Folder, count: u32) -> String {
@@ -77,6 +83,7 @@ fn case_ir_03_the_same_key_comes_back_five_times() {
     client.watch("again").until_synced();
     let mut folder = client.kill();
     for round in 0..5_u32 {
+        let begun = Instant::now();
         let client = Node::start_in(folder);
         let mut watch = client.watch("again");
         watch.until_synced();
@@ -85,6 +92,8 @@ fn case_ir_03_the_same_key_comes_back_five_times() {
         client.publish_lines("again", &[format!("to the writer {round}")]);
         let mut at_writer = writer.watch("again");
         at_writer.until("entry", |entry| says(entry, &format!("writer {round}")));
+        let took = begun.elapsed();
+        assert!(took < SOON, "round {round} took {took:?}");
         folder = client.kill();
     }
 }

@@ -87,7 +87,14 @@ async fn case_nr_28_the_dead_are_told_from_the_quiet() {
         .await
         .unwrap();
     let mut quiet = running.connect().await.unwrap();
-    assert_eq!(running.server.figures().connections(), 2);
+    let figures = running.server.figures();
+    let subscribed = timeout(PATIENCE, async {
+        while figures.subscriptions() == 0 {
+            tokio::task::yield_now().await;
+        }
+    });
+    subscribed.await.expect("it is subscribed");
+    assert_eq!(figures.connections(), 2);
     // Reading is what answers pings: the dead one does not read, until it is too late.
     let pings = async {
         let mut pings = 0;
@@ -97,7 +104,7 @@ async fn case_nr_28_the_dead_are_told_from_the_quiet() {
         }
     };
     timeout(PATIENCE, pings).await.expect("pings come");
-    assert_eq!(running.server.figures().connections(), 1);
+    assert_eq!((figures.connections(), figures.subscriptions()), (1, 0));
     assert_eq!(closed(&mut dead).await, Some(1008));
     quiet
         .send(Message::text("[\"REQ\",\"s\",{}]"))
