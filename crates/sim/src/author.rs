@@ -83,12 +83,6 @@ impl Author {
         self.gossip(bad.trust_stored().to_wire())
     }
 
-    /// The next entry of an honest chain.
-    pub(crate) fn honest(&mut self) -> Rumour {
-        let entry = self.chain.next(b"in order").to_wire();
-        self.gossip(entry)
-    }
-
     fn fork(&mut self, body: &[u8], dice: &mut Dice) -> Vec<WireEntry> {
         if dice.chance(50) {
             std::mem::swap(&mut self.chain, &mut self.before);

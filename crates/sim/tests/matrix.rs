@@ -110,7 +110,7 @@ const PROVIDERS: &[Row] = &[
 const MARKERS: &[Row] = &[
     (
         "marker before entries",
-        ("marker", "marker_before_entries"),
+        ("marker", "case_wi_07_marker_before_entries"),
         (MARKER, "marker_before_entries_is_parked_until_they_land"),
     ),
     (
@@ -173,7 +173,7 @@ const MARKERS: &[Row] = &[
     ),
     (
         "dropped batch in the middle",
-        ("marker", "dropped_batch_in_the_middle"),
+        ("marker", "case_wi_07_dropped_batch_in_the_middle"),
         (
             MARKER,
             "dropped_batch_in_the_middle_is_asked_for_and_then_cut",
@@ -259,7 +259,7 @@ const REST: &[Row] = &[
     ),
     (
         "forked author",
-        ("main", "forked_author_stops_nobody"),
+        ("main", "case_pl_05_a_forked_author_stops_nobody"),
         (MODE, "a_fork_falls_through_from_heads_to_ranges"),
     ),
     (
@@ -291,7 +291,7 @@ const REST: &[Row] = &[
 const LIARS: &[Row] = &[
     (
         "liar: early",
-        ("marker", "marker_before_entries"),
+        ("marker", "case_wi_07_marker_before_entries"),
         (MARKER, "marker_before_entries_is_parked_until_they_land"),
     ),
     (

@@ -1,7 +1,7 @@
 //! Carrying out what a run has planned.
 
 use bytes::Bytes;
-use osier_core::{Control, Kind, NodeId, Role, TopicId};
+use osier_core::{Control, Entry, Kind, NodeId, Role, TopicId, Verified, testing::secret};
 use osier_engine::{CommandId, Input};
 use osier_policy::Rank;
 use osier_proto::{
@@ -17,6 +17,9 @@ use crate::{
     gossip::rumour,
     workload::Action,
 };
+
+/// Who signs the messages of entries that are delivered by hand.
+const CARRIER: u64 = 2_001;
 
 impl World {
     /// Plans something.
@@ -245,13 +248,18 @@ impl World {
         self.settle();
     }
 
-    /// A new author's chain reaches a node in reverse, its first entry last.
-    pub fn deliver_in_reverse(&mut self, to: NodeIndex, entries: u64) {
-        let mut author = Author::new(self.topic(0), Hostility::Forks, 2_001);
-        let mut chain: Vec<_> = (0..entries).map(|_| author.honest()).collect();
-        chain.reverse();
-        for rumour in chain {
-            self.tell_gossip(to, &rumour);
+    /// Entries of whomever reach a node by gossip, in this order, and nobody else.
+    pub fn deliver(&mut self, to: NodeIndex, entries: impl IntoIterator<Item = Verified<Entry>>) {
+        let topic = self.topic(0);
+        for entry in entries {
+            self.next_command += 1;
+            let message = GossipMessage {
+                topic,
+                sequence: self.next_command,
+                body: Gossip::Live(entry.to_wire()),
+            };
+            let bytes = encode_gossip(&secret(CARRIER), &message, GOSSIP_PAYLOAD_BYTES_MAX);
+            self.tell_gossip(to, &rumour(topic, bytes.expect("a small entry fits")));
         }
         self.settle();
     }

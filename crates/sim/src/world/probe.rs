@@ -1,6 +1,6 @@
 //! What the checkers are shown as the world goes on.
 
-use osier_core::{EntryHash, TopicId};
+use osier_core::{EntryHash, NodeId, SignedEntry, Timestamp, TopicId};
 use osier_engine::{SyncEvent, Synced, TopicState};
 use osier_proto::{ClientEnd, Lsn, ProviderEnd, Source};
 
@@ -109,6 +109,20 @@ impl World {
         let page = page.log(after, usize::MAX, usize::MAX);
         let entries = page.expect("memory can be read").entries.into_iter();
         entries.map(|(at, entry)| (at, entry.hash())).collect()
+    }
+
+    /// Who signed each entry of a node's log of a topic, and the stamp that it bears.
+    pub fn stamps(&self, index: NodeIndex, topic: usize) -> Vec<(NodeId, Timestamp)> {
+        let view = self.nodes[index].vault.store.view(self.topic(topic));
+        let page = view.expect("memory can be read");
+        let page = page.log(Lsn::START, usize::MAX, usize::MAX);
+        let entries = page.expect("memory can be read").entries.into_iter();
+        let stamp = |wire| {
+            let entry = SignedEntry::parse(wire).expect("a stored entry");
+            let header = entry.trust_stored().header().clone();
+            (header.author(), header.time())
+        };
+        entries.map(|(_, wire)| stamp(wire)).collect()
     }
 
     /// How many nodes there are.

@@ -33,8 +33,9 @@ fn counts_when_all_is_here(lie: Lie) -> World {
     world
 }
 
+/// case WI-07: a marker that overtakes its entries is looked at again when they land.
 #[test]
-fn marker_before_entries() {
+fn case_wi_07_marker_before_entries() {
     let world = counts_when_all_is_here(Lie::EarlyMarker);
     assert_eq!(vouchers(&world, 2)[0], world.node_id(1), "it is parked");
 }
@@ -145,9 +146,9 @@ fn wrong_state_hash() {
     never_counts(Lie::WrongState);
 }
 
-/// What came of the other batches stays, what is missing comes from elsewhere.
+/// case WI-07: what came of the other batches stays, what is missing comes from elsewhere.
 #[test]
-fn dropped_batch_in_the_middle() {
+fn case_wi_07_dropped_batch_in_the_middle() {
     let mut world = with_liar(Lie::DropsBatch);
     world.publish_large(0, 0, 12, 80_000);
     reaches(&mut world, 1, 42, 10 * SEC);

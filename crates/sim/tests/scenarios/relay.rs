@@ -3,7 +3,7 @@
 use osier_core::Role;
 use osier_sim::{Knobs, NodeSpec, SEC, TraceMode, World, run_knobs};
 
-use crate::support::{no_violation, reaches, start_all, tuned};
+use crate::support::{no_violation, reaches, sessions_begun, start_all, tuned};
 
 fn relays(specs: Vec<NodeSpec>) -> World {
     tuned(specs, |knobs| knobs.relays = 1)
@@ -49,6 +49,39 @@ fn a_ring_drops_events_and_a_late_relay_shows_all() {
     reaches(&mut world, 2, 30, 60 * SEC);
     no_violation(&world);
     assert_eq!(world.shows_unlike(&[0, 1, 2]), None);
+}
+
+/// Bytes that it costs a relay to look six times, every 10 s, whether it has all of another's
+/// history of so many entries. Some of their items are no events.
+fn bytes_to_look_again(written: u64) -> u64 {
+    let mut world = relays(vec![NodeSpec::archive(), NodeSpec::peer()]);
+    world.start(0);
+    world.publish(0, 0, written);
+    world.run_for(2 * SEC);
+    world.start(1);
+    reaches(&mut world, 1, written, 60 * SEC);
+    assert_eq!(world.shows_unlike(&[0, 1]), None);
+    assert_eq!(world.entries_sent(0, 1), written);
+    world.run_for(10 * SEC);
+    let moved = |world: &World| world.bytes_sent(0, 1) + world.bytes_sent(1, 0);
+    let (before, begun) = (moved(&world), world.now());
+    for _ in 0..6 {
+        world.tell_lagged(1);
+        world.run_for(10 * SEC);
+        reaches(&mut world, 1, written, SEC);
+    }
+    assert!(sessions_begun(&world, 1, begun) >= 6, "it looks");
+    assert_eq!(world.entries_sent(0, 1), written, "nothing comes again");
+    assert_eq!(world.entries_sent(1, 0), 0);
+    moved(&world) - before
+}
+
+/// case PL-14: an item that cannot be read is passed over, holds nobody up, and is not fetched a
+/// second time; and looking whether all is there costs the same, however long the history is.
+#[test]
+fn case_pl_14_a_bad_item_is_passed_over_and_not_fetched_again() {
+    let (few, many) = (bytes_to_look_again(50), bytes_to_look_again(1_500));
+    assert!(many < few + 100, "{few} and {many} bytes");
 }
 
 /// Whatever else goes wrong in a seed.

@@ -25,13 +25,23 @@ pub(crate) fn made(
     bootstrap: &[usize],
     tune: impl FnOnce(&mut Knobs),
 ) -> World {
+    seeded(7, specs, bootstrap, tune)
+}
+
+/// The same with a seed.
+pub(crate) fn seeded(
+    seed: u64,
+    specs: Vec<NodeSpec>,
+    bootstrap: &[usize],
+    tune: impl FnOnce(&mut Knobs),
+) -> World {
     let mut knobs = Knobs::calm();
     tune(&mut knobs);
     let mode = match std::env::var_os("OSIER_SIM_TRACE") {
         Some(_) => TraceMode::Print,
         None => TraceMode::Off,
     };
-    let mut world = World::new(7, knobs, mode);
+    let mut world = World::new(seed, knobs, mode);
     for spec in specs {
         world.add_node(spec);
     }
