@@ -94,6 +94,47 @@ fn a_hint_of_what_a_session_did_not_bring_stands() {
     assert_eq!(doubts(&mut desk), 1);
 }
 
+/// Nor does it wait for long: who announces that it brings what another claims, and takes its time,
+/// does not keep that from being told.
+#[test]
+fn a_hint_waits_for_a_session_for_a_moment_only() {
+    let (theirs, others) = (Theirs::new(b"x"), Theirs::new(b"y"));
+    let (mut desk, key) = asking(&theirs);
+    desk.drains_one_of(key, &theirs.entries);
+    let slow = desk.opened().into_iter().find(|(by, _)| *by == node(3));
+    let (_, slow) = slow.expect("the other one is asked to verify");
+    desk.starts_with(slow, Mode::Ranges, others.summary);
+    desk.hear(1, others.watermark());
+    for received in 1..40_u64 {
+        desk.pass(200);
+        let event = SessionEvent::Progress {
+            received,
+            expected: None,
+        };
+        desk.give(Input::Session { key: slow, event });
+    }
+    assert_eq!(doubts(&mut desk), 1);
+}
+
+/// Whatever else is looked at before a hole has had time to close, it is looked into.
+#[test]
+fn a_hole_is_not_accepted_unseen() {
+    let theirs = Theirs::new(b"x");
+    let (mut desk, key) = asking(&theirs);
+    desk.drains_one_of(key, &theirs.entries);
+    let mut chain = Chain::in_topic(9, desk.topic);
+    let _lost = chain.next(b"lost");
+    let next = chain.next(b"next");
+    desk.holes = 1;
+    desk.hear(9, Gossip::Live(next.to_wire()));
+    desk.store();
+    let (topic, peer) = (desk.topic, node(5));
+    let up = true;
+    desk.give(Input::Neighbor { topic, peer, up });
+    desk.pass(1_000);
+    assert_eq!(doubts(&mut desk), 1);
+}
+
 /// `GOS-8`: a trusted signer holds more: behind, and it is asked, both after the settling time.
 #[test]
 fn watermark_ahead() {

@@ -36,6 +36,8 @@ struct Desk {
     owner: u64,
     wall_ms: u64,
     sequence: u64,
+    /// Holes that the imagined disk has.
+    holes: u64,
     outputs: VecDeque<Output>,
 }
 
@@ -77,6 +79,7 @@ impl Desk {
             owner,
             wall_ms: 1_000,
             sequence: 0,
+            holes: 0,
             outputs,
         };
         desk.give(Input::Open(Box::new(TopicSetup {
@@ -270,11 +273,11 @@ impl Desk {
                 let report = TopicReport {
                     topic: commit.topic,
                     appended,
-                    holes_opened: 0,
+                    holes_opened: self.holes,
                     forked: Vec::new(),
                     summary,
                     last: Lsn::new(self.lsn),
-                    holes: 0,
+                    holes: self.holes,
                     withheld: Vec::new(),
                     removed: Vec::new(),
                     missed: false,
