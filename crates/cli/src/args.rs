@@ -195,7 +195,7 @@ pub(crate) struct WatchArgs {
     /// Where to begin: `start`, `now`, or a position that an earlier watch printed
     #[arg(long, value_name = "POS", default_value = "start")]
     pub(crate) from: String,
-    /// End when history is complete (exit 0) or will not be (exit 6)
+    /// End when history is complete (exit 0), or synced from a floor, failed or diverged (exit 6)
     #[arg(long)]
     pub(crate) until_synced: bool,
 }

@@ -14,11 +14,11 @@ pub(crate) enum Exit {
     Usage = 2,
     /// The topic, node, file or ticket that was named does not exist.
     NotFound = 3,
-    /// The command needs a running node and there is none.
+    /// The command needs a node, or a running one, and there is none.
     NoNode = 4,
     /// The data directory cannot be used: damaged, of another version, or open elsewhere.
     Store = 5,
-    /// History did not become complete: synced from a floor, degraded, or failed.
+    /// History did not become complete: synced from a floor, degraded, failed, or diverged.
     Incomplete = 6,
     /// The running node did not accept the request: wrong token, or it is not this node's API.
     Denied = 7,
@@ -45,7 +45,7 @@ pub(crate) const TABLE: &[(Exit, &str, &str)] = &[
     (
         Exit::NoNode,
         "no node running",
-        "the command needs a running node and there is none",
+        "the command needs a running node, or any node in the data directory, and there is none",
     ),
     (
         Exit::Store,
@@ -55,7 +55,7 @@ pub(crate) const TABLE: &[(Exit, &str, &str)] = &[
     (
         Exit::Incomplete,
         "incomplete",
-        "history did not become complete: synced from a floor, degraded, or failed",
+        "history did not become complete: synced from a floor, degraded, failed, or diverged",
     ),
     (
         Exit::Denied,

@@ -11,8 +11,7 @@
 //! | `bridge` | the Nostr relay, from its settings |
 //! | `reach`, `api`, `sse`, `page` | the way to a node |
 //! | `output`, `table`, `text`, `progress` | all that is printed |
-//! | `exit`, `failure`, `store_failure` | how a command ends |
-//! | `causal` | the order of `osier log` |
+//! | `exit`, `failure`, `store_failure`, `interrupt` | how a command ends |
 
 mod api;
 mod args;
@@ -21,6 +20,7 @@ mod command;
 mod config;
 mod exit;
 mod failure;
+mod interrupt;
 mod output;
 mod page;
 mod progress;

@@ -39,7 +39,7 @@ pub(crate) enum TopicCommand {
     Rule {
         /// Topic: name, id, or the start of an id
         topic: String,
-        /// storage-first or first-trusted
+        /// storage-first, first-trusted, strict-majority, quorum:N or quorum:N:ROLE
         rule: String,
     },
     /// Stop taking part, and remove the topic's history from this node

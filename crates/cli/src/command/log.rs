@@ -8,6 +8,7 @@ use crate::{
     args::{LogArgs, LogOrder},
     exit::Exit,
     failure::{Failure, Outcome},
+    interrupt,
     output::Output,
     page::Pages,
     reach::{Missing, Reach},
@@ -26,6 +27,7 @@ pub(crate) fn run(context: &Context, args: &LogArgs) -> Outcome {
         left: args.limit.unwrap_or(u64::MAX),
     };
     if args.follow {
+        interrupt::ends_well();
         return follow(&reach.api, args, &mut shown);
     }
     let mut pages = Pages::new(&reach.api, &args.topic, order, args.after.as_deref());

@@ -12,6 +12,7 @@ use crate::{
     args::{CountArgs, MirrorArgs, NostrCommand},
     exit::Exit,
     failure::{Failure, Outcome},
+    interrupt,
     output::Output,
     progress,
     reach::{Missing, Reach},
@@ -62,6 +63,7 @@ fn mirror(context: &Context, args: &MirrorArgs) -> Outcome {
     check_filter(args.filter.as_deref())?;
     let reach = Reach::running(&context.config)?;
     let path = path(context, &reach, args)?;
+    interrupt::ends_well();
     let mut wait = AGAIN_AFTER;
     loop {
         let begun = std::time::Instant::now();

@@ -8,6 +8,7 @@ use crate::{
     args::SpaceCommand,
     exit::Exit,
     failure::{Failure, Outcome},
+    interrupt,
     reach::{Missing, Reach},
     table::Table,
     text,
@@ -140,6 +141,7 @@ fn topics(space: &Value) -> String {
 
 fn watch(context: &Context, space: &str, until_synced: bool) -> Outcome {
     let reach = Reach::running(&context.config)?;
+    interrupt::ends_well();
     for message in reach.api.stream(&format!("{}/events", path(space)))? {
         let Ok(message) = message else { break };
         let event: Value = serde_json::from_str(&message.data)

@@ -8,6 +8,7 @@ use crate::{
     args::WatchArgs,
     exit::Exit,
     failure::{Failure, Outcome},
+    interrupt,
     output::Output,
     progress,
     reach::Reach,
@@ -16,6 +17,7 @@ use crate::{
 
 pub(crate) fn run(context: &Context, args: &WatchArgs) -> Outcome {
     let reach = Reach::running(&context.config)?;
+    interrupt::ends_well();
     let mut screen = Screen::new(context.out);
     let mut ending = Ending::default();
     for message in reach.api.events(&args.topic, &args.from)? {
@@ -102,8 +104,8 @@ impl Screen {
 /// Decides when `--until-synced` ends, and how.
 #[derive(Debug, Default)]
 struct Ending {
-    /// The state on arrival said synced: ends once its entries have been shown.
-    synced_at: Option<(u64, bool)>,
+    /// A state said how it ends: once the entries up to this place have been shown.
+    settled: Option<(u64, Outcome)>,
 }
 
 impl Ending {
@@ -112,12 +114,12 @@ impl Ending {
             "state" => self.judge_state(event),
             "entry" => self.judge_place(place(event)),
             "history_synced" => {
-                self.synced_at = None;
+                self.settled = None;
                 let pending = event["still_pending"].as_u64().unwrap_or(0);
                 let complete = event["coverage"] == "complete";
                 (complete || pending == 0).then(|| end(complete))
             }
-            "history_sync_failed" => {
+            "history_sync_failed" | "diverged" => {
                 let why = text::event(Output::detect(true), event);
                 Some(Err(incomplete().because(why.trim_start_matches("== "))))
             }
@@ -132,18 +134,25 @@ impl Ending {
     }
 
     fn judge_state(&mut self, state: &Value) -> Option<Outcome> {
-        if state["phase"] != "synced" {
-            return None;
-        }
+        let outcome = match state["phase"].as_str()? {
+            "synced" => end(state["synced"]["coverage"] == "complete"),
+            "diverged" => Err(incomplete().because("trusted providers disagree")),
+            "failed" => Err(incomplete()
+                .because("no trusted provider could complete it")
+                .next("`osier status` says why")),
+            _ => {
+                self.settled = None;
+                return None;
+            }
+        };
         let upto = state["upto"].as_u64().unwrap_or(0);
-        let complete = state["synced"]["coverage"] == "complete";
-        self.synced_at = Some((upto, complete));
+        self.settled = Some((upto, outcome));
         self.judge_place(place(state))
     }
 
     fn judge_place(&self, place: u64) -> Option<Outcome> {
-        let (upto, complete) = self.synced_at?;
-        (place >= upto).then(|| end(complete))
+        let (upto, outcome) = self.settled.as_ref()?;
+        (place >= *upto).then(|| outcome.clone())
     }
 }
 
@@ -193,6 +202,8 @@ mod tests {
         assert_eq!(exit(&mut new(), &synced(&floor, 0)), Some(Exit::Incomplete));
         let failed = json!({ "type": "history_sync_failed", "reasons": [] });
         assert_eq!(exit(&mut new(), &failed), Some(Exit::Incomplete));
+        let diverged = json!({ "type": "diverged", "camps": [] });
+        assert_eq!(exit(&mut new(), &diverged), Some(Exit::Incomplete));
         let degraded = json!({ "type": "history_sync_degraded" });
         assert_eq!(exit(&mut new(), &degraded), None);
     }
@@ -213,5 +224,27 @@ mod tests {
             "synced": { "coverage": "complete" },
         });
         assert_eq!(exit(&mut Ending::default(), &empty), Some(Exit::Ok));
+    }
+
+    #[test]
+    fn a_state_that_is_failed_or_diverged_ends_once_its_entries_were_shown() {
+        for phase in ["failed", "diverged"] {
+            let mut ending = Ending::default();
+            let state = json!({ "type": "state", "phase": phase, "upto": 1, "position": "0" });
+            assert_eq!(exit(&mut ending, &state), None, "{phase}");
+            let entry = json!({ "type": "entry", "position": "1" });
+            assert_eq!(exit(&mut ending, &entry), Some(Exit::Incomplete), "{phase}");
+        }
+    }
+
+    #[test]
+    fn a_state_that_syncs_is_waited_for() {
+        let mut ending = Ending::default();
+        for phase in ["failed", "syncing", "behind"] {
+            let state = json!({ "type": "state", "phase": phase, "upto": 1, "position": "0" });
+            assert_eq!(exit(&mut ending, &state), None, "{phase}");
+        }
+        let entry = json!({ "type": "entry", "position": "1" });
+        assert_eq!(exit(&mut ending, &entry), None);
     }
 }
