@@ -5,6 +5,7 @@
 //! | `test.rs` | every test, suite by suite |
 //! | `count.rs` | what a runner's closing line says |
 //! | `browser.rs` | what the browser suite needs |
+//! | `system.rs` | what suites need of the machine, installed or named |
 //! | `ci.rs` | every check, cheapest first |
 //! | `format.rs` | rustfmt with the workspace's import style |
 //! | `arrows.rs` | which crate may use which |
@@ -32,6 +33,7 @@ mod forward;
 mod metadata;
 mod process;
 mod spec;
+mod system;
 mod test;
 mod tidy;
 mod vector;

@@ -18,6 +18,7 @@ use crate::{
     browser,
     count::{Count, Runner},
     process::Cmd,
+    system,
     workspace::Workspace,
 };
 
@@ -43,7 +44,7 @@ pub(crate) enum Suite {
     Browser,
     /// The simulator: fixed seeds, then seeds of this commit
     Sim,
-    /// Nostr clients and a relay that others wrote, against a running node
+    /// Nostr clients and a relay that others wrote, against a running node; installs what it needs
     Interop,
 }
 
@@ -198,7 +199,7 @@ fn steps(workspace: &Workspace, suite: Suite, nextest: bool) -> Result<Vec<Step>
             steps
         }
         Suite::Sim => vec![fixed_seeds(root), fresh_seeds(root)?],
-        Suite::Interop => interop(root),
+        Suite::Interop => interop(root)?,
     })
 }
 
@@ -242,7 +243,9 @@ fn build_chat(root: &Path) -> Step {
 
 /// Clients from npm, from `PyPI` and from crates.io, and a relay from there as a peer, in the
 /// versions that their lists name; they are installed into folders that are not kept.
-fn interop(root: &Path) -> Vec<Step> {
+fn interop(root: &Path) -> Result<Vec<Step>> {
+    let missing = [system::missing_node(root), system::missing_python(root)].concat();
+    let mut steps = system::install("interop", &missing, "install them", root)?;
     let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), Into::into);
     let osier = target.join("debug/osier").display().to_string();
     let prepares = |cmd| Step { cmd, runner: None };
@@ -252,7 +255,7 @@ fn interop(root: &Path) -> Vec<Step> {
     let own = venv.join("bin/python").display().to_string();
     let npm = |words: &str| Cmd::new("npm", &node).args(words.split(' '));
     let pip = "-m pip install --quiet --disable-pip-version-check -r requirements.txt";
-    vec![
+    steps.extend([
         build_osier(root),
         prepares(npm("ci --no-audit --no-fund")),
         Step {
@@ -268,7 +271,8 @@ fn interop(root: &Path) -> Vec<Step> {
             runner: Some(Runner::Plain),
         },
         rust_peers(root, &target, &osier),
-    ]
+    ]);
+    Ok(steps)
 }
 
 /// A workspace of its own: it brings other versions of what we use.
