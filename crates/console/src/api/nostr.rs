@@ -40,8 +40,10 @@ pub(crate) async fn import(
 
 /// Pulls events from another relay, pushes them there, or both.
 ///
-/// Mirrors another relay: `{"url", "direction", "filter"?, "key"?, "follow"?, "patience_s"?}`. Ends
-/// when that is done, or the client goes away.
+/// Mirrors another relay: `{"url", "direction", "filter"?, "key"?, "patience_s"?, "again"?,
+/// "follow"?}`. Ends when that is done, or the client goes away. Answers `{"paged_because",
+/// "complete", "resumed", "received", "stored", "held", "refused", "sent", "taken", "rejected",
+/// "reasons"}`.
 #[utoipa::path(post, path = "/v1/topics/{t}/nostr/mirror", tag = "entries",
     params(("t" = String, Path, description = "A topic: its id, the start of one, or its name")),
     request_body = Value, responses((status = 200, body = Value)))]
