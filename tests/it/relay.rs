@@ -119,7 +119,8 @@ fn case_nr_15_a_subscription_is_replaced_and_asked_for_again() {
         at + 2,
         "nothing of the first after it, and one EOSE"
     );
-    client.drain();
+    let late = client.drain();
+    assert!(late.iter().all(|it| it[1] != "s"), "{late:?}");
     client.publish_all([
         &testing::note(1, 900, "no more"),
         &testing::event(2, 6, 7, &[], "+"),

@@ -29,7 +29,7 @@ pub struct Records(Kind);
 enum Kind {
     Gathered(VectorStorage),
     Indexed(Box<Overlay>),
-    /// More than may be compared.
+    /// More than may be gathered.
     TooMany(u64),
 }
 
@@ -47,7 +47,10 @@ impl Records {
             return Ok(Self(Kind::Gathered(VectorStorage::default())));
         }
         if let (Some(set), None) = (set, filter.limit()) {
-            let plus = gated(inner, filter, viewer, now)?;
+            let plus = gated(inner, filter, viewer, now, cap)?;
+            if plus.len() as u64 > cap {
+                return Ok(Self(Kind::TooMany(plus.len() as u64)));
+            }
             let base = inner.set(set)?;
             let minus = expired(inner, &base, plan::window(filter), now)?;
             let overlay = Overlay::new(base, plan::window(filter), &minus, plus);
@@ -64,6 +67,16 @@ impl Records {
             return Ok(Self(Kind::TooMany(items.len() as u64)));
         }
         Ok(Self(Kind::Gathered(VectorStorage::new(items))))
+    }
+
+    /// How many items are held in memory: those that were gathered, and what an order index is
+    /// without and with. None if there are more than may be gathered, and nothing is held.
+    pub fn gathered(&self) -> Option<u64> {
+        match &self.0 {
+            Kind::Gathered(items) => Some(infallible(items.len())),
+            Kind::Indexed(items) => Some((items.minus.len() + items.plus.len()) as u64),
+            Kind::TooMany(_) => None,
+        }
     }
 }
 
@@ -144,12 +157,13 @@ fn is_in(
     Ok(is_shown(filter, viewer, &inner.load(id)?, now))
 }
 
-/// What is gated and shown to who asks.
+/// What is gated and shown to who asks; not many more than `cap`.
 fn gated(
     inner: &Inner,
     filter: &Filter,
     viewer: &Viewer,
     now: Seconds,
+    cap: u64,
 ) -> Result<BTreeSet<Item>, Cause> {
     let plan = Plan {
         open: Vec::new(),
@@ -163,6 +177,9 @@ fn gated(
                 candidate.version.created_at,
                 &candidate.version.id,
             ));
+            if items.len() as u64 > cap {
+                break;
+            }
         }
     }
     Ok(items)

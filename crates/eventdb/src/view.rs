@@ -169,9 +169,9 @@ impl EventView {
             .map_err(|cause| EventDbError::new("count in", cause))
     }
 
-    /// The set that a NIP-77 session compares (`NOS-80`), to be opened with
-    /// `NegSession::open(&records, cap, ..)`. More than `cap` items are not gathered: then its
-    /// length is more than `cap`, and it holds nothing else that is right.
+    /// The set that a NIP-77 session compares (`NOS-80`). More than `cap` items are not gathered
+    /// (`NOS-81`): then [`Records::gathered`] says so, its length is more than `cap`, and it holds
+    /// nothing else that is right. What an order index holds (`NOS-105`) has no cap.
     ///
     /// # Errors
     /// Our disk is at fault.

@@ -28,6 +28,7 @@ pub use settings::{Quotas, Settings};
 
 use self::query::Subscription;
 use crate::{
+    key::EventId,
     limit,
     message::{ClientMessage, Refusal, RelayMessage, Target},
     nip::nip17::Viewer,
@@ -50,6 +51,8 @@ pub struct Connection {
     sessions: BTreeMap<Generation, Session>,
     // Events that have no OK yet.
     unanswered: usize,
+    // Of them, those that authenticate: what follows waits for them.
+    authenticating: Vec<EventId>,
     // How much of its requests a minute is used.
     requests: Bucket,
 }
@@ -58,6 +61,7 @@ pub struct Connection {
 #[derive(Debug)]
 struct Session {
     id: SubscriptionId,
+    opened_at: Instant,
     progress_at: Instant,
     // A frame of the client is being answered.
     is_busy: bool,
@@ -85,6 +89,7 @@ impl Connection {
             counts: BTreeMap::new(),
             sessions: BTreeMap::new(),
             unanswered: 0,
+            authenticating: Vec::new(),
             requests: Bucket::default(),
         };
         send(
@@ -115,9 +120,10 @@ impl Connection {
     }
 
     /// Whether frames should be read: with too many events unanswered the client waits, and TCP
-    /// makes it.
+    /// makes it. So it does while an `AUTH` is being checked: what it asks for next may need it
+    /// (`NOS-53`).
     pub fn wants_input(&self) -> bool {
-        self.unanswered < limit::UNANSWERED_EVENTS_MAX / 2
+        self.authenticating.is_empty() && self.unanswered < limit::UNANSWERED_EVENTS_MAX / 2
     }
 
     /// How many subscriptions, counts and sessions are open.
@@ -164,7 +170,10 @@ impl Connection {
             } => {
                 self.neg_answered(now, generation, outcome, out);
             }
-            Input::Tick => self.end_idle_sessions(now, out),
+            Input::Tick => {
+                self.end_old_reads(now, out);
+                self.end_old_sessions(now, out);
+            }
             Input::Gone => self.stop_all(out),
         }
     }
@@ -179,7 +188,7 @@ impl Connection {
         match message {
             ClientMessage::Event(event) => self.verify(Purpose::Publish, event, out),
             ClientMessage::Auth(event) => self.verify(Purpose::Authenticate, event, out),
-            ClientMessage::Req { id, filters } => self.req(id, filters, out),
+            ClientMessage::Req { id, filters } => self.req(now, id, filters, out),
             ClientMessage::Close { id } => self.close(&id, out),
             ClientMessage::Count { id, filters } => self.count(id, filters, out),
             ClientMessage::NegOpen { id, filter, frame } => {

@@ -73,8 +73,8 @@ pub const PAGE_EVENTS_MAX: u64 = 500;
 /// Reached: the page ends inside a second.
 pub const PAGE_EVENTS_HARD_MAX: u64 = 5_000;
 
-/// Items of a negentropy session. 40 bytes each, and the client holds as many.
-/// Over it: `NEG-ERR blocked:` with this number.
+/// Items that are gathered for a negentropy session, 40 bytes each. Sets that have an index of
+/// their own are not gathered. Over it: `NEG-ERR blocked:` with this number.
 pub const NEG_ITEMS_MAX: u64 = 1_000_000;
 
 /// Bytes of a negentropy frame that we write; its hex fits in a message.
@@ -84,6 +84,11 @@ pub const NEG_FRAME_BYTES_MAX: usize = 128 * 1024;
 /// million items need far fewer. Over it: `NEG-ERR closed:`.
 pub const NEG_ROUNDS_MAX: u32 = 10_000;
 
+/// Milliseconds for which one request may hold a snapshot of the store, whose file grows with
+/// whatever is written meanwhile. In ten minutes the longest page, and a million records, pass over
+/// a slow link. Reached: `CLOSED error:`, `NEG-ERR closed:`.
+pub const SNAPSHOT_MS: u64 = 600_000;
+
 /// Milliseconds after which a negentropy session without a frame of its own is ended.
 /// Reached: `NEG-ERR closed:`.
 pub const NEG_IDLE_MS: u64 = 60_000;
@@ -91,4 +96,5 @@ pub const NEG_IDLE_MS: u64 = 60_000;
 const _: () = assert!(EVENT_JSON_BYTES_MAX <= osier_core::limit::ENTRY_BODY_BYTES_MAX);
 const _: () = assert!(EVENT_JSON_BYTES_MAX + 1024 <= MESSAGE_BYTES_MAX);
 const _: () = assert!(2 * NEG_FRAME_BYTES_MAX + 1024 <= MESSAGE_BYTES_MAX);
+const _: () = assert!(NEG_IDLE_MS < SNAPSHOT_MS);
 const _: () = assert!(PAGE_EVENTS_MAX <= PAGE_EVENTS_HARD_MAX);

@@ -25,7 +25,7 @@ use crate::{
     peer::{Farewell, Live, Mail, Peer, Rest, Scanned},
     quota::Place,
     relay::Relay,
-    scan::{Cursor, Read, Session, Work},
+    scan::{Cursor, Read, Session, Wanted, Work},
     socket::Socket,
 };
 
@@ -42,6 +42,8 @@ pub(crate) struct Connection {
     scans: BTreeMap<Generation, Option<Box<Cursor>>>,
     /// Negentropy sessions. None while a reader has one.
     sessions: BTreeMap<Generation, Option<Box<Session>>>,
+    /// Requests for which something is read. What is dropped here is given up (`NOS-47`).
+    wanted: BTreeMap<Generation, Wanted>,
     /// Subscriptions that are registered for live events.
     live: BTreeSet<Generation>,
     todo: VecDeque<Output>,
@@ -72,11 +74,12 @@ impl Connection {
         challenge: &str,
         socket: Socket,
     ) -> Box<Self> {
-        let peer = Arc::new(Peer::new(id, relay.clock.millis()));
-        relay.hub.enter(&peer);
         let mut out = Vec::new();
         let settings = Arc::clone(&relay.settings);
         let machine = Machine::open(id, settings, challenge, &mut out);
+        let peer = Peer::new(id, machine.viewer().clone(), relay.clock.millis());
+        let peer = Arc::new(peer);
+        relay.hub.enter(&peer);
         Box::new(Self {
             relay,
             place,
@@ -85,6 +88,7 @@ impl Connection {
             socket,
             scans: BTreeMap::new(),
             sessions: BTreeMap::new(),
+            wanted: BTreeMap::new(),
             live: BTreeSet::new(),
             todo: out.into(),
         })
@@ -98,8 +102,9 @@ impl Connection {
         self.handle(Input::Gone);
         self.carry_out();
         self.relay.hub.leave(self.peer.id);
-        if let End::Close(code, sentence) = end {
-            Box::pin(self.socket.close(code, sentence)).await;
+        match end {
+            End::Close(code, sentence) => Box::pin(self.socket.close(code, sentence)).await,
+            End::Gone => Box::pin(self.socket.end()).await,
         }
     }
 
@@ -134,13 +139,16 @@ impl Connection {
             if self.peer.has_mail(waiting < limit::OUT_BYTES_LOW) {
                 return Poll::Ready(Woke::Mail);
             }
-            let paused = self.scans.values().any(Option::is_some);
+            // One answer at a time goes on: each may bring as much as there is room for.
+            let paused = !self.scans.is_empty() && self.scans.values().all(Option::is_some);
             if paused && waiting < limit::OUT_BYTES_LOW {
                 return Poll::Ready(Woke::Room);
             }
             let reads = waiting < limit::OUT_BYTES_HIGH
                 && self.machine.wants_input()
+                && self.peer.may_read()
                 && self.relay.ingest.has_room(&self.peer);
+            self.peer.listens(reads, || self.relay.clock.millis());
             if reads {
                 return self.socket.read(cx).map(Woke::Frame);
             }
@@ -174,6 +182,9 @@ impl Connection {
                         id,
                         outcome,
                     });
+                    if purpose == Purpose::Authenticate {
+                        self.peer.speaks_for(self.machine.viewer());
+                    }
                 }
                 Mail::Published { id, outcome } => self.handle(Input::Published { id, outcome }),
                 Mail::Scanned(scanned) => self.scanned(*scanned),
@@ -182,6 +193,7 @@ impl Connection {
                     outcome,
                 } => {
                     let outcome = outcome.map(|answer| *answer);
+                    self.wanted.remove(&generation);
                     self.handle(Input::Counted {
                         generation,
                         outcome,
@@ -248,22 +260,19 @@ impl Connection {
             }
             Rest::Ended(end) => {
                 self.scans.remove(&generation);
+                self.wanted.remove(&generation);
+                self.want_ticks();
                 self.handle(Input::ScanEnded { generation, end });
             }
         }
     }
 
-    /// Lets answers go on that waited for the client.
+    /// Lets the oldest answer go on that waited for the client.
     fn resume(&mut self) {
-        let paused = self.scans.iter_mut();
-        let ready = paused.filter_map(|(generation, cursor)| Some((*generation, cursor.take()?)));
-        for (generation, cursor) in ready {
-            let work = Work::Scan { cursor };
-            self.relay.readers.submit(Read {
-                peer: Arc::clone(&self.peer),
-                generation,
-                work,
-            });
+        let mut paused = self.scans.iter_mut();
+        let next = paused.find_map(|(generation, cursor)| Some((*generation, cursor.take()?)));
+        if let Some((generation, cursor)) = next {
+            self.read(generation, Work::Scan { cursor });
         }
     }
 
@@ -297,6 +306,7 @@ impl Connection {
                     viewer,
                 } => {
                     self.scans.insert(generation, None);
+                    self.want_ticks();
                     self.read(generation, Work::Open { pages, viewer });
                 }
                 Output::Mark { generation } => self.mark(generation),
@@ -312,7 +322,7 @@ impl Connection {
                     frame,
                 } => {
                     self.sessions.insert(generation, None);
-                    self.peer.want_ticks(true);
+                    self.want_ticks();
                     self.read(
                         generation,
                         Work::Compare {
@@ -360,12 +370,16 @@ impl Connection {
         self.handle(Input::Published { id, outcome });
     }
 
-    fn read(&self, generation: Generation, work: Work) {
-        self.relay.readers.submit(Read {
-            peer: Arc::clone(&self.peer),
-            generation,
-            work,
-        });
+    fn read(&mut self, generation: Generation, work: Work) {
+        let wanted = self.wanted.entry(generation).or_default();
+        let read = Read::new(&self.peer, generation, wanted, work);
+        self.relay.readers.submit(read);
+    }
+
+    /// Requests that hold a snapshot end by time.
+    fn want_ticks(&self) {
+        let wants = !self.scans.is_empty() || !self.sessions.is_empty();
+        self.peer.want_ticks(wants);
     }
 
     fn neg_frame(&mut self, generation: Generation, frame: Vec<u8>) {
@@ -382,7 +396,8 @@ impl Connection {
         }
         self.scans.remove(&generation);
         self.sessions.remove(&generation);
-        self.peer.want_ticks(!self.sessions.is_empty());
+        self.wanted.remove(&generation);
+        self.want_ticks();
     }
 }
 

@@ -92,10 +92,11 @@ impl Ephemeral {
         }
     }
 
-    /// Gives an event to every subscription of this node that it matches; how many those are.
-    pub(crate) fn deliver(&self, event: Event) -> usize {
-        self.lock().seen.note(event.id());
-        self.hub.publish(event, None)
+    /// Gives an event to every subscription of this node that it matches; how many those are. None
+    /// if it has come some other way meanwhile: it is handed out once.
+    pub(crate) fn deliver(&self, event: Event) -> Option<usize> {
+        let is_new = self.lock().seen.note(event.id());
+        is_new.then(|| self.hub.publish(event, None))
     }
 
     /// An event that went to nobody may be tried again.
@@ -120,11 +121,15 @@ impl Seen {
         self.young.contains(id) || self.old.contains(id)
     }
 
-    fn note(&mut self, id: EventId) {
+    /// True if the id was not known.
+    fn note(&mut self, id: EventId) -> bool {
+        if self.has(&id) {
+            return false;
+        }
         if self.young.len() >= limit::EPHEMERAL_SEEN_MAX / 2 {
             self.old = std::mem::take(&mut self.young);
         }
-        self.young.insert(id);
+        self.young.insert(id)
     }
 
     fn forget(&mut self, id: &EventId) {
@@ -147,7 +152,7 @@ mod tests {
         };
         let most = u32::try_from(limit::EPHEMERAL_SEEN_MAX).unwrap();
         for n in 0..most * 2 {
-            seen.note(id(n));
+            assert!(seen.note(id(n)) && !seen.note(id(n)));
             assert!(seen.has(&id(n)) && seen.has(&id(n.saturating_sub(most / 2))));
             assert!(seen.young.len() + seen.old.len() <= limit::EPHEMERAL_SEEN_MAX);
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use osier::{Lsn, TopicId};
 use osier_eventdb::EventIndex;
 
-use crate::{clock::Clock, hub::Hub};
+use crate::{clock::Clock, hub::Hub, workers::Job};
 
 /// A stretch of a topic's log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,6 +17,13 @@ pub(crate) struct Stretch {
     pub(crate) after: Lsn,
     /// Its last place.
     pub(crate) upto: Lsn,
+}
+
+impl Job for Stretch {
+    /// In the order in which they became durable.
+    fn owner(&self) -> u64 {
+        0
+    }
 }
 
 /// Tells subscriptions of new events.

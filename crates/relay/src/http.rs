@@ -8,7 +8,7 @@ use http_body_util::Full;
 use hyper::{
     Method, Request, Response, StatusCode,
     body::Incoming,
-    header::{ACCEPT, CONNECTION, CONTENT_TYPE, HeaderValue, UPGRADE},
+    header::{ACCEPT, CONNECTION, CONTENT_TYPE, HeaderMap, HeaderValue, UPGRADE},
     server::conn::http1,
     service::service_fn,
     upgrade::Upgraded,
@@ -53,7 +53,7 @@ pub(crate) async fn serve(front: Arc<Front>, stream: TcpStream, ip: IpAddr) {
 }
 
 fn answer(front: &Arc<Front>, request: Request<Incoming>, ip: IpAddr) -> Answer {
-    if request.headers().contains_key(UPGRADE) {
+    if asks_for_websocket(request.headers()) {
         return upgrade(front, request, ip);
     }
     let mut answer = describe(front, &request);
@@ -61,6 +61,16 @@ fn answer(front: &Arc<Front>, request: Request<Incoming>, ip: IpAddr) -> Answer 
     let close = HeaderValue::from_static("close");
     answer.headers_mut().insert(CONNECTION, close);
     answer
+}
+
+/// Whether a WebSocket is asked for. An offer of another protocol, as of HTTP/2 by curl, may be
+/// passed over.
+fn asks_for_websocket(headers: &HeaderMap) -> bool {
+    let all = headers.get_all(UPGRADE).into_iter();
+    let mut protocols = all
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','));
+    protocols.any(|protocol| protocol.trim().eq_ignore_ascii_case("websocket"))
 }
 
 /// The answer to a request that asks for no WebSocket.
@@ -168,4 +178,19 @@ async fn open(front: &Front, upgraded: Upgraded, guest: Guest) {
         connection.run().await;
         drop(guest);
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_upgrade_is_no_websocket() {
+        let asks = |value: &'static str| {
+            let value = HeaderValue::from_static(value);
+            asks_for_websocket(&HeaderMap::from_iter([(UPGRADE, value)]))
+        };
+        assert!(asks("websocket") && asks("WebSocket") && asks("h2c, websocket"));
+        assert!(!asks("h2c") && !asks("TLS/1.0, h2c") && !asks_for_websocket(&HeaderMap::new()));
+    }
 }

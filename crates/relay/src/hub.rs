@@ -74,13 +74,15 @@ impl Hub {
         self.shard(key.connection).index.remove(&key);
     }
 
-    /// Gives a new event to every subscription that it matches; how many those are.
+    /// Gives a new event to every subscription that it matches and whose client may see it; how
+    /// many those are.
     pub(crate) fn publish(&self, event: Event, commit: Option<Commit>) -> usize {
         let live = Arc::new(Live { event, commit });
         let mut listeners = 0;
         for shard in self.all() {
             for key in shard.index.matching(&live.event) {
-                if let Some(peer) = shard.peers.get(&key.connection) {
+                let peer = shard.peers.get(&key.connection);
+                if let Some(peer) = peer.filter(|peer| peer.sees(&live.event)) {
                     peer.deliver(key.generation, &live);
                     listeners += 1;
                 }
@@ -118,7 +120,11 @@ fn lock(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {
 
 #[cfg(test)]
 mod tests {
-    use osier_nostr::{Generation, testing};
+    use osier_nostr::{
+        Generation,
+        nip::nip17::{Gate, Viewer},
+        testing,
+    };
 
     use super::*;
 
@@ -126,7 +132,7 @@ mod tests {
     fn an_event_goes_to_those_whom_it_matches_and_to_nobody_who_left() {
         let hub = Hub::new(3);
         let peers: Vec<Arc<Peer>> = (0..7)
-            .map(|n| Arc::new(Peer::new(ConnectionId(n), 0)))
+            .map(|n| Arc::new(Peer::new(ConnectionId(n), Viewer::default(), 0)))
             .collect();
         for peer in &peers {
             hub.enter(peer);
@@ -152,5 +158,27 @@ mod tests {
         assert_eq!(hub.subscriptions(), 6);
         hub.leave(ConnectionId(4));
         assert_eq!(hub.publish(event, None), 2);
+    }
+
+    /// NOS-34: a client that may not see an event does not count among those who got it.
+    #[test]
+    fn who_may_not_see_an_event_is_no_listener() {
+        let hub = Hub::new(1);
+        let peer = Peer::new(ConnectionId(1), Viewer::new(Gate::default()), 0);
+        let peer = Arc::new(peer);
+        hub.enter(&peer);
+        let key = RequestKey {
+            connection: peer.id,
+            generation: Generation(1),
+        };
+        hub.subscribe(key, &[Filter::parse("{}").unwrap()]);
+        let to = testing::pubkey(2).to_string();
+        let wrap = testing::event(1, 1, 21_059, &[&["p", &to]], "sealed");
+        assert_eq!(hub.publish(wrap.clone(), None), 0);
+        let mut viewer = Viewer::new(Gate::default());
+        viewer.authenticate(testing::pubkey(2));
+        peer.speaks_for(&viewer);
+        assert_eq!(hub.publish(wrap, None), 1);
+        assert_eq!(peer.take_live(usize::MAX).len(), 1);
     }
 }

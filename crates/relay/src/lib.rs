@@ -20,12 +20,12 @@
 //! | `ephemeral` | events of the moment, from clients and from other nodes |
 //! | `quota`, `rates` | how often each of many may do something |
 //! | `import` | events that come from files |
-//! | `scan` | stored events, counts, comparisons, a bounded turn at a time |
+//! | `scan`, `gathered` | stored events, counts, comparisons, a bounded turn at a time |
 //! | `purge` | expired events leave the index |
 //! | `target` | [`Target`]: which events go to which topic |
 //! | `topics`, `feed` | how complete the topics are; what has come into them |
 //! | `mirror` | this node as a client of other relays |
-//! | `workers` | threads with a queue |
+//! | `workers`, `turns` | threads with a queue in which clients take turns |
 //! | `figures`, `tally` | [`Figures`]: what it is doing now, and has done |
 //! | `relay`, `settings`, `clock` | what all share |
 //! | [`limit`] | every bound with unit, reason and consequence |
@@ -41,6 +41,7 @@ mod error;
 mod feed;
 mod figures;
 mod gather;
+mod gathered;
 mod http;
 mod hub;
 mod import;
@@ -59,6 +60,7 @@ mod socket;
 mod tally;
 mod target;
 mod topics;
+mod turns;
 mod workers;
 
 pub use error::RelayError;

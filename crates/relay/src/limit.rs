@@ -46,6 +46,16 @@ pub const SCAN_EVENTS: usize = 128;
 /// As [`SCAN_EVENTS`].
 pub const SCAN_BYTES: usize = 128 * 1024;
 
+/// Reads of one client that wait or run: counts, comparisons, and turns of its answers. Enough for
+/// what a client asks as it opens. At it nothing more is read from the client until one is done,
+/// so that what it asks for and takes back again costs it, and not the others.
+pub const READS_MAX: usize = 16;
+
+/// Records that all negentropy sessions hold in memory, 40 bytes each; those that are read from an
+/// order index cost none. What is being gathered on a reader thread comes on top of it.
+/// Over it: `NEG-ERR rate-limited:`.
+pub const NEG_ITEMS_HELD_MAX: u64 = 4_000_000;
+
 /// Threads that read the index, beyond one for each core: they wait for the disk.
 pub const READERS_EXTRA: usize = 1;
 
@@ -104,6 +114,7 @@ pub const CLOSE_WITHIN: Duration = Duration::from_secs(2);
 pub const CLOSE_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 const _: () = assert!(OUT_BYTES_LOW + SCAN_BYTES <= OUT_BYTES_HIGH);
+const _: () = assert!(osier_nostr::limit::NEG_ITEMS_MAX <= NEG_ITEMS_HELD_MAX);
 const _: () = assert!(WRITE_BYTES <= OUT_BYTES_LOW);
 const _: () = assert!(APPEND_BYTES_MAX <= INGEST_BYTES_WAITING_MAX);
 

@@ -4,7 +4,7 @@ use std::{
     collections::VecDeque,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
     task::Waker,
 };
@@ -12,7 +12,8 @@ use std::{
 use futures_util::task::AtomicWaker;
 use osier_nostr::{
     Commit, ConnectionId, CountAnswer, Event, EventForged, EventId, Generation, Published, Purpose,
-    Reason, ScanEnd, nip::nip77::NegEnd,
+    Reason, ScanEnd,
+    nip::{nip17::Viewer, nip77::NegEnd},
 };
 
 use crate::{
@@ -115,6 +116,8 @@ pub(crate) struct Peer {
     /// Its name.
     pub(crate) id: ConnectionId,
     inbox: Mutex<Inbox>,
+    /// Whom it speaks for.
+    viewer: Mutex<Viewer>,
     waker: AtomicWaker,
     /// When a frame last came, in milliseconds of the relay's clock.
     heard_ms: AtomicU64,
@@ -122,8 +125,12 @@ pub(crate) struct Peer {
     asked_ms: AtomicU64,
     /// Since when bytes wait that the client does not take; 0 when none do.
     waiting_since_ms: AtomicU64,
-    /// Whether it has a request that ends by idleness.
+    /// Whether it has a request that ends by time.
     wants_ticks: AtomicBool,
+    /// Whether frames of the client are read now.
+    listens: AtomicBool,
+    /// Reads for it that wait or run.
+    reads: AtomicUsize,
 }
 
 #[derive(Debug, Default)]
@@ -136,15 +143,18 @@ struct Inbox {
 
 impl Peer {
     /// A connection that has just been heard.
-    pub(crate) fn new(id: ConnectionId, now_ms: u64) -> Self {
+    pub(crate) fn new(id: ConnectionId, viewer: Viewer, now_ms: u64) -> Self {
         Self {
             id,
             inbox: Mutex::default(),
+            viewer: Mutex::new(viewer),
             waker: AtomicWaker::new(),
             heard_ms: AtomicU64::new(now_ms),
             asked_ms: AtomicU64::new(now_ms),
             waiting_since_ms: AtomicU64::new(0),
             wants_ticks: AtomicBool::new(false),
+            listens: AtomicBool::new(true),
+            reads: AtomicUsize::new(0),
         }
     }
 
@@ -172,6 +182,18 @@ impl Peer {
         }
         drop(inbox);
         self.waker.wake();
+    }
+
+    /// It has authenticated a key.
+    pub(crate) fn speaks_for(&self, viewer: &Viewer) {
+        let mut own = self.viewer.lock().unwrap_or_else(PoisonError::into_inner);
+        own.clone_from(viewer);
+    }
+
+    /// Whether the client may see an event. Keys are only ever added.
+    pub(crate) fn sees(&self, event: &Event) -> bool {
+        let own = self.viewer.lock().unwrap_or_else(PoisonError::into_inner);
+        own.sees(event)
     }
 
     /// Whether something is in the inbox; live events count only if there is room for them.
@@ -220,6 +242,31 @@ impl Peer {
         self.heard_ms.store(now_ms, Ordering::Relaxed);
     }
 
+    /// A read for this connection waits from now on.
+    pub(crate) fn read_begins(&self) {
+        self.reads.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// It has been done, or given up.
+    pub(crate) fn read_ended(&self) {
+        if self.reads.fetch_sub(1, Ordering::SeqCst) >= limit::READS_MAX {
+            self.waker.wake();
+        }
+    }
+
+    /// Whether one more may wait; if not, the connection is woken when it may.
+    pub(crate) fn may_read(&self) -> bool {
+        self.reads.load(Ordering::SeqCst) < limit::READS_MAX
+    }
+
+    /// Whether frames of the client are read now. Where they are not, for whatever reason, it
+    /// cannot be heard, and its silence says nothing.
+    pub(crate) fn listens(&self, listens: bool, now_ms: impl FnOnce() -> u64) {
+        if self.listens.swap(listens, Ordering::Relaxed) != listens && listens {
+            self.heard(now_ms());
+        }
+    }
+
     /// Whether bytes wait that the client has to take, as of now.
     pub(crate) fn waits(&self, waiting: bool, progress: bool, now_ms: impl FnOnce() -> u64) {
         let since = self.waiting_since_ms.load(Ordering::Relaxed);
@@ -246,6 +293,8 @@ impl Peer {
         let stalled_after = u64::try_from(limit::STALLED_AFTER.as_millis()).unwrap_or(u64::MAX);
         if waiting_since != 0 && now_ms.saturating_sub(waiting_since) >= stalled_after {
             self.post(Mail::Close(Farewell::Stalled));
+        } else if !self.listens.load(Ordering::Relaxed) {
+            // What it is not let say is not missed.
         } else if heard >= gone_after_ms {
             self.post(Mail::Close(Farewell::Gone));
         } else if heard >= ping_after_ms && asked >= ping_after_ms {
@@ -305,7 +354,7 @@ mod tests {
     /// NR-30.
     #[test]
     fn a_client_that_does_not_read_is_closed_and_never_has_a_gap() {
-        let peer = Peer::new(ConnectionId(1), 0);
+        let peer = Peer::new(ConnectionId(1), Viewer::default(), 0);
         let event = live(200_000);
         let fits = limit::LIVE_BYTES_WAITING_MAX / size(&event);
         for _ in 0..fits {
@@ -327,7 +376,7 @@ mod tests {
 
     #[test]
     fn live_events_wait_for_room_and_mail_does_not() {
-        let peer = Peer::new(ConnectionId(1), 0);
+        let peer = Peer::new(ConnectionId(1), Viewer::default(), 0);
         (0..3).for_each(|_| peer.deliver(Generation(1), &live(1_000)));
         assert!(!peer.has_mail(false) && peer.has_mail(true));
         assert_eq!(peer.take_live(2_500).len(), 1);
@@ -339,7 +388,7 @@ mod tests {
     /// NR-28.
     #[test]
     fn silence_is_asked_about_and_then_ends_the_connection() {
-        let peer = Peer::new(ConnectionId(1), 0);
+        let peer = Peer::new(ConnectionId(1), Viewer::default(), 0);
         let look = |now| {
             peer.look(now, 30, 90);
             peer.take_mail().pop_front()
@@ -354,9 +403,39 @@ mod tests {
         assert!(matches!(look(131), Some(Mail::Close(Farewell::Gone))));
     }
 
+    /// A client that reads slowly is not read from, so its answers to pings are not seen.
+    #[test]
+    fn who_is_not_listened_to_is_not_silent() {
+        let peer = Peer::new(ConnectionId(1), Viewer::default(), 0);
+        let look = |now| {
+            peer.look(now, 30, 90);
+            peer.take_mail().pop_front()
+        };
+        peer.listens(false, || 10);
+        assert!(look(31).is_none() && look(500).is_none());
+        peer.listens(true, || 600);
+        assert!(look(629).is_none());
+        assert!(matches!(look(631), Some(Mail::Ping)));
+        peer.listens(true, || 650);
+        assert!(matches!(look(691), Some(Mail::Close(Farewell::Gone))));
+    }
+
+    /// NOS-47.
+    #[test]
+    fn reads_that_wait_have_a_bound() {
+        let peer = Peer::new(ConnectionId(1), Viewer::default(), 0);
+        for _ in 0..limit::READS_MAX {
+            assert!(peer.may_read());
+            peer.read_begins();
+        }
+        assert!(!peer.may_read());
+        peer.read_ended();
+        assert!(peer.may_read());
+    }
+
     #[test]
     fn a_client_that_takes_nothing_is_closed() {
-        let peer = Peer::new(ConnectionId(1), 0);
+        let peer = Peer::new(ConnectionId(1), Viewer::default(), 0);
         let after = u64::try_from(limit::STALLED_AFTER.as_millis()).unwrap();
         let closes = |now| {
             peer.heard(now);

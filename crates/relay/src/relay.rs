@@ -14,6 +14,7 @@ use osier_nostr::{ConnectionId, ScanEnd, Settings};
 
 use crate::{
     clock::Clock,
+    gathered::Gathered,
     hub::Hub,
     ingest::Ingest,
     limit,
@@ -62,6 +63,7 @@ impl Relay {
             completion,
             clock,
             neg_items_max: settings.neg_items_max,
+            gathered: Gathered::of(limit::NEG_ITEMS_HELD_MAX),
         });
         let work = Arc::clone(&reader);
         let run = move |reads: Vec<Read>| reads.into_iter().for_each(|read| work.run(read));

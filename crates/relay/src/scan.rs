@@ -1,13 +1,17 @@
 //! Reading the index for clients: stored events, counts, comparisons.
 //!
 //! Every piece of work is bounded, and what is left of it goes behind what others wait for: a
-//! client that reads the whole history takes turns with one that asks for a profile.
+//! client that reads the whole history takes turns with one that asks for a profile. What nobody
+//! waits for any more is given up before its next turn (`NOS-47`).
 
-use std::sync::Arc;
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Arc, Weak},
+};
 
 use osier_eventdb::{Budget, EventDbError, EventIndex, Records, Scan, ScanChunk};
 use osier_nostr::{
-    Commit, CountAnswer, Filter, Generation, Page, Reason, ScanEnd,
+    Commit, CountAnswer, Filter, Generation, Page, Prefix, Reason, ScanEnd,
     nip::{
         nip17::Viewer,
         nip77::{NegEnd, NegSession},
@@ -16,9 +20,11 @@ use osier_nostr::{
 
 use crate::{
     clock::Clock,
+    gathered::{Gathered, Held},
     limit,
     peer::{Mail, Peer, Rest, Scanned},
     topics::Completion,
+    workers::Job,
 };
 
 /// Index rows that one turn looks at, whether they match or not.
@@ -27,12 +33,19 @@ const SCAN_ROWS: usize = 4_096;
 /// One piece of work, and who waits for it.
 #[derive(Debug)]
 pub(crate) struct Read {
-    /// Who.
-    pub(crate) peer: Arc<Peer>,
-    /// For which request.
-    pub(crate) generation: Generation,
-    /// What.
-    pub(crate) work: Work,
+    asker: Asker,
+    generation: Generation,
+    work: Work,
+}
+
+/// That a request waits for what is read for it: dropped with the request.
+pub(crate) type Wanted = Arc<()>;
+
+/// Who waits for a piece of work, which counts among the connection's until it is dropped.
+#[derive(Debug)]
+struct Asker {
+    peer: Arc<Peer>,
+    wanted: Weak<()>,
 }
 
 /// What is read.
@@ -87,7 +100,8 @@ pub(crate) struct Cursor {
 #[derive(Debug)]
 pub(crate) struct Session {
     records: Records,
-    session: NegSession,
+    responder: NegSession,
+    _held: Held,
 }
 
 /// What readers share.
@@ -99,22 +113,81 @@ pub(crate) struct Reader {
     pub(crate) completion: Arc<Completion>,
     /// The time.
     pub(crate) clock: Clock,
-    /// Records of one negentropy session.
+    /// Records that are gathered for one negentropy session.
     pub(crate) neg_items_max: u64,
+    /// And for all of them.
+    pub(crate) gathered: Arc<Gathered>,
+}
+
+impl Read {
+    /// A piece of work for a request of a connection.
+    pub(crate) fn new(
+        peer: &Arc<Peer>,
+        generation: Generation,
+        wanted: &Wanted,
+        work: Work,
+    ) -> Self {
+        peer.read_begins();
+        let asker = Asker {
+            peer: Arc::clone(peer),
+            wanted: Arc::downgrade(wanted),
+        };
+        Self {
+            asker,
+            generation,
+            work,
+        }
+    }
+}
+
+impl Job for Read {
+    fn owner(&self) -> u64 {
+        self.asker.peer.id.0
+    }
+}
+
+impl Drop for Asker {
+    fn drop(&mut self) {
+        self.peer.read_ended();
+    }
+}
+
+impl Work {
+    /// How it is told that the work has failed.
+    fn failure(&self) -> fn(Generation, Reason) -> Mail {
+        match self {
+            Self::Open { .. } | Self::Scan { .. } => failed_scan,
+            Self::Count { .. } => failed_count,
+            Self::Compare { .. } | Self::Answer { .. } => failed_session,
+        }
+    }
 }
 
 impl Reader {
-    /// Does a piece of work and tells who waits for it.
+    /// Does a piece of work and tells who waits for it, if somebody still does.
     pub(crate) fn run(&self, read: Read) {
         let Read {
-            peer,
+            asker,
             generation,
             work,
         } = read;
-        peer.post(match work {
+        if asker.wanted.strong_count() == 0 {
+            return;
+        }
+        let failure = work.failure();
+        // A panic is a bug, and no reason to leave a client without an answer.
+        let done = catch_unwind(AssertUnwindSafe(|| self.work(generation, work)));
+        asker.peer.post(done.unwrap_or_else(|_| {
+            let sentence = "the relay failed at this; that is a bug";
+            failure(generation, Reason::new(Prefix::Error, sentence))
+        }));
+    }
+
+    fn work(&self, generation: Generation, work: Work) -> Mail {
+        match work {
             Work::Open { pages, viewer } => match self.open(pages, &viewer) {
                 Ok(cursor) => go_on(generation, cursor),
-                Err(error) => failed_scan(generation, &error),
+                Err(error) => failed_scan(generation, trouble(&error)),
             },
             Work::Scan { cursor } => go_on(generation, cursor),
             Work::Count { filters, viewer } => self.count(generation, &filters, &viewer),
@@ -127,7 +200,7 @@ impl Reader {
                 Err(end) => neg_end(generation, end),
             },
             Work::Answer { session, frame } => self.answer(generation, session, &frame),
-        });
+        }
     }
 
     fn open(&self, pages: Vec<Page>, viewer: &Viewer) -> Result<Box<Cursor>, EventDbError> {
@@ -166,23 +239,31 @@ impl Reader {
     }
 
     fn compare(&self, filter: &Filter, viewer: &Viewer) -> Result<Box<Session>, NegEnd> {
-        let (now, cap) = (self.clock.now(), self.neg_items_max);
+        let now = self.clock.now();
+        let cap = self.neg_items_max.min(self.gathered.left());
         let records = self
             .index
             .view()
             .and_then(|view| view.records(filter, viewer, now.wall, cap));
-        let records = records.map_err(|error| NegEnd {
-            reason: trouble(&error),
-            cap: None,
-            trouble: None,
-        })?;
-        let session = NegSession::open(&records, cap, now.instant)?;
-        Ok(Box::new(Session { records, session }))
+        let records = records.map_err(|error| because(trouble(&error)))?;
+        let held = match records.gathered() {
+            None if cap < self.neg_items_max => None,
+            None => return Err(NegEnd::too_many(cap)),
+            Some(count) => Gathered::hold(&self.gathered, count),
+        };
+        let held = held.ok_or_else(NegEnd::crowded)?;
+        // What is not gathered may have any size (`NOS-81`).
+        let responder = NegSession::open(&records, u64::MAX, now.instant)?;
+        Ok(Box::new(Session {
+            records,
+            responder,
+            _held: held,
+        }))
     }
 
     fn answer(&self, generation: Generation, mut session: Box<Session>, frame: &[u8]) -> Mail {
         let now = self.clock.now().instant;
-        match session.session.answer(&session.records, frame, now) {
+        match session.responder.answer(&session.records, frame, now) {
             Ok(frame) => Mail::NegAnswered {
                 generation,
                 outcome: Ok(frame),
@@ -202,7 +283,7 @@ fn go_on(generation: Generation, mut cursor: Box<Cursor>) -> Mail {
     };
     let ScanChunk { events, end } = match cursor.scan.next(budget) {
         Ok(chunk) => chunk,
-        Err(error) => return failed_scan(generation, &error),
+        Err(error) => return failed_scan(generation, trouble(&error)),
     };
     let rest = match end {
         None => Rest::More(cursor),
@@ -232,11 +313,30 @@ fn neg_end(generation: Generation, end: NegEnd) -> Mail {
     }
 }
 
-fn failed_scan(generation: Generation, error: &EventDbError) -> Mail {
+fn because(reason: Reason) -> NegEnd {
+    NegEnd {
+        reason,
+        cap: None,
+        trouble: None,
+    }
+}
+
+fn failed_session(generation: Generation, reason: Reason) -> Mail {
+    neg_end(generation, because(reason))
+}
+
+fn failed_count(generation: Generation, reason: Reason) -> Mail {
+    Mail::Counted {
+        generation,
+        outcome: Err(reason),
+    }
+}
+
+fn failed_scan(generation: Generation, reason: Reason) -> Mail {
     Mail::Scanned(Box::new(Scanned {
         generation,
         events: Vec::new(),
-        rest: Rest::Ended(ScanEnd::Failed(trouble(error))),
+        rest: Rest::Ended(ScanEnd::Failed(reason)),
     }))
 }
 

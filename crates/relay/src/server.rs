@@ -85,9 +85,7 @@ impl Front {
 impl Bridge {
     /// A relay with these settings.
     pub fn new(settings: Settings) -> Self {
-        let mut index = osier_eventdb::Settings::from(&settings.enforced(settings.listen));
-        index.topics.clone_from(&settings.topics);
-        let db = EventDb::new(index);
+        let db = EventDb::new(settings.index());
         Self { settings, db }
     }
 

@@ -84,7 +84,18 @@ impl Settings {
         nostr.urls = self.all_urls(listen);
         nostr.quotas.connections = shown(self.connections_max);
         nostr.quotas.connections_per_address = shown(self.connections_per_ip_max);
-        nostr
+        nostr.bounded()
+    }
+
+    /// Those of the index. Where the relay listens is no part of it: it would be built anew for
+    /// another port, and requests to vanish are to mean the same on every node of a topic.
+    pub(crate) fn index(&self) -> osier_eventdb::Settings {
+        let mut nostr = self.nostr.clone();
+        nostr.urls = self.urls.iter().cloned().collect();
+        osier_eventdb::Settings {
+            topics: self.topics.clone(),
+            ..osier_eventdb::Settings::from(&nostr)
+        }
     }
 
     /// All URLs of the relay when it listens at this address.
@@ -113,4 +124,38 @@ fn local_urls(listen: SocketAddr) -> impl Iterator<Item = RelayUrl> {
         .into_iter()
         .chain([own])
         .filter_map(move |host| RelayUrl::parse(&format!("ws://{host}:{port}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use osier_nostr::limit as nostr_limit;
+
+    use super::*;
+
+    /// NOS-90: what is shown is what is enforced.
+    #[test]
+    fn a_page_has_its_bound_where_settings_are_enforced() {
+        let listen = ([127, 0, 0, 1], 7_777).into();
+        for (asked, enforced) in [
+            (0, 1),
+            (300, 300),
+            (u64::MAX, nostr_limit::PAGE_EVENTS_HARD_MAX),
+        ] {
+            let mut settings = Settings::new(listen);
+            settings.nostr.page_events_max = asked;
+            assert_eq!(settings.enforced(listen).page_events_max, enforced);
+        }
+    }
+
+    /// NOS-100: the index does not depend on where the relay listens.
+    #[test]
+    fn the_index_knows_configured_urls_only() {
+        let index = |port: u16| {
+            let mut settings = Settings::new(([127, 0, 0, 1], port).into());
+            settings.urls.extend(RelayUrl::parse("wss://relay.example"));
+            settings.index().urls
+        };
+        let own = RelayUrl::parse("wss://relay.example").into_iter().collect();
+        assert_eq!([index(1), index(2)], [own, index(1)]);
+    }
 }

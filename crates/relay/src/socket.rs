@@ -125,6 +125,12 @@ impl Socket {
         Pin::new(&mut self.stream).poll_next(cx)
     }
 
+    /// Ends a connection that the client has closed: the library's answer to its close frame still
+    /// waits to be written (`NOS-49`).
+    pub(crate) async fn end(mut self) {
+        let _ = tokio::time::timeout(limit::CLOSE_WITHIN, hang_up(self.stream.get_mut())).await;
+    }
+
     /// Says why, and closes. What the client still sends is read and dropped for a moment: closing
     /// over unread bytes would reset the connection, and the reason would be lost.
     pub(crate) async fn close(mut self, code: u16, sentence: &'static str) {
@@ -134,24 +140,28 @@ impl Socket {
         };
         let farewell = async {
             use futures_util::SinkExt;
-            use tokio::io::AsyncWriteExt;
             self.stream.send(Message::Close(Some(frame))).await.ok()?;
-            let socket = self.stream.get_mut();
-            socket.shutdown().await.ok()?;
-            let mut left = limit::CLOSE_BYTES_MAX;
-            let mut dropped = vec![0; limit::READ_BYTES];
-            while left > 0 {
-                let count = socket.read(&mut dropped).await.ok()?;
-                if count == 0 {
-                    break;
-                }
-                left = left.saturating_sub(count);
-            }
-            Some(())
+            hang_up(self.stream.get_mut()).await
         };
         // A client that does not read its reason has had its time.
         let _ = tokio::time::timeout(limit::CLOSE_WITHIN, farewell).await;
     }
+}
+
+/// Writes what waits, ends our side, and reads on until the client has ended its own.
+async fn hang_up(socket: &mut Gather<TcpStream>) -> Option<()> {
+    use tokio::io::AsyncWriteExt;
+    socket.shutdown().await.ok()?;
+    let mut left = limit::CLOSE_BYTES_MAX;
+    let mut dropped = vec![0; limit::READ_BYTES];
+    while left > 0 {
+        let count = socket.read(&mut dropped).await.ok()?;
+        if count == 0 {
+            break;
+        }
+        left = left.saturating_sub(count);
+    }
+    Some(())
 }
 
 /// A frame as the library takes it.

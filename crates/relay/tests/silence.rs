@@ -8,7 +8,10 @@ use osier_relay::{Bridge, Server, Settings};
 use tokio::{io::AsyncReadExt, net::TcpStream, time::timeout};
 use tokio_tungstenite::{
     MaybeTlsStream, WebSocketStream, connect_async,
-    tungstenite::{Error, Message},
+    tungstenite::{
+        Error, Message,
+        protocol::{CloseFrame, frame::coding::CloseCode},
+    },
 };
 
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -177,4 +180,18 @@ async fn a_relay_that_stops_says_goodbye() {
     assert_eq!(code, Some(1001));
     let again = Osier::builder().data_dir(dir).offline().open().await;
     again.expect("nothing holds the store").shutdown().await;
+}
+
+/// NOS-49: who closes gets a close frame back, and not a connection that just ends.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_closes_gets_an_answer() {
+    let running = Running::start(|_| {}).await;
+    let mut client = running.connect().await.unwrap();
+    let frame = CloseFrame {
+        code: CloseCode::Normal,
+        reason: "bye".into(),
+    };
+    client.send(Message::Close(Some(frame))).await.unwrap();
+    assert_eq!(closed(&mut client).await, Some(1000));
+    running.stop().await;
 }

@@ -1,5 +1,7 @@
 //! `NEG-OPEN`, `NEG-MSG` and `NEG-CLOSE`: sessions, and how each ends (`NOS-84`).
 
+use osier_core::Duration;
+
 use super::{Connection, Now, Output, Session, send};
 use crate::{
     filter::Filter,
@@ -46,6 +48,7 @@ impl Connection {
         let generation = self.next_generation();
         let session = Session {
             id,
+            opened_at: now.instant,
             progress_at: now.instant,
             is_busy: true,
         };
@@ -114,15 +117,22 @@ impl Connection {
         }
     }
 
-    /// Sessions whose client has not gone on for too long. One that waits for us is not idle.
-    pub(super) fn end_idle_sessions(&mut self, now: Now, out: &mut Vec<Output>) {
-        let limit = self.settings.neg_idle;
-        let is_idle =
-            |session: &Session| !session.is_busy && now.instant.since(session.progress_at) >= limit;
-        let idle = self.sessions.iter().filter(|(_, session)| is_idle(session));
-        let idle: Vec<Generation> = idle.map(|(generation, _)| *generation).collect();
-        for generation in idle {
-            self.end_session(generation, NegEnd::idle().reason, None, out);
+    /// Sessions whose client has not gone on for too long, though none waits for us (`NOS-83`), and
+    /// sessions that have held their snapshot for too long (`NOS-48`).
+    pub(super) fn end_old_sessions(&mut self, now: Now, out: &mut Vec<Output>) {
+        let idle_after = self.settings.neg_idle;
+        let old_after = Duration::from_millis(limit::SNAPSHOT_MS);
+        let end = |session: &Session| {
+            if now.instant.since(session.opened_at) >= old_after {
+                return Some(NegEnd::too_long());
+            }
+            let idle = now.instant.since(session.progress_at) >= idle_after;
+            (idle && !session.is_busy).then(NegEnd::idle)
+        };
+        let ended = self.sessions.iter();
+        let ended = ended.filter_map(|(generation, session)| Some((*generation, end(session)?)));
+        for (generation, end) in ended.collect::<Vec<_>>() {
+            self.end_session(generation, end.reason, None, out);
         }
     }
 

@@ -92,7 +92,7 @@ pub enum Input<'a> {
         /// The frame, or why the session is over.
         outcome: Result<Vec<u8>, NegEnd>,
     },
-    /// Time has passed; at least once in ten seconds.
+    /// Time has passed; at least once in ten seconds while a scan or a session is open.
     Tick,
     /// The client has gone.
     Gone,

@@ -24,6 +24,9 @@ impl Connection {
             return ok(event.claimed_id(), Err(reason), out);
         }
         self.unanswered += 1;
+        if purpose == Purpose::Authenticate {
+            self.authenticating.push(event.claimed_id());
+        }
         out.push(Output::Verify { purpose, event });
     }
 
@@ -36,6 +39,9 @@ impl Connection {
         outcome: Result<Event, EventForged>,
         out: &mut Vec<Output>,
     ) {
+        if purpose == Purpose::Authenticate {
+            self.is_checked(id);
+        }
         let event = match outcome {
             Ok(event) => event,
             Err(forged) => {
@@ -59,8 +65,18 @@ impl Connection {
         }
     }
 
-    /// An event has been stored or broadcast, or not.
+    /// An `AUTH` need not be waited for any more.
+    fn is_checked(&mut self, id: EventId) {
+        let at = self.authenticating.iter().position(|own| *own == id);
+        if let Some(at) = at {
+            self.authenticating.swap_remove(at);
+        }
+    }
+
+    /// An event has been stored or broadcast, or not. An `AUTH` comes here if it was refused
+    /// unchecked.
     pub(super) fn published(&mut self, id: EventId, outcome: Published, out: &mut Vec<Output>) {
+        self.is_checked(id);
         let said = match outcome {
             Published::Duplicate => {
                 Ok(Reason::new(Prefix::Duplicate, "this event is here already"))

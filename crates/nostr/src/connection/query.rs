@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use osier_core::{Duration, Instant};
+
 use super::{Commit, Connection, Frame, Now, Output, Page, ScanEnd, send};
 use crate::{
     event::Event,
@@ -31,6 +33,8 @@ pub(super) struct Subscription {
 enum State {
     /// Stored events are being read; live ones wait.
     Reading {
+        /// Since when.
+        begun_at: Instant,
         /// In order of arrival.
         held: Vec<Held>,
         /// What the filters themselves say of the end.
@@ -66,7 +70,13 @@ struct Outlook {
 
 impl Connection {
     /// A subscription is asked for. One of the same id is replaced (`NOS-43`).
-    pub(super) fn req(&mut self, id: SubscriptionId, filters: Vec<Filter>, out: &mut Vec<Output>) {
+    pub(super) fn req(
+        &mut self,
+        now: Now,
+        id: SubscriptionId,
+        filters: Vec<Filter>,
+        out: &mut Vec<Output>,
+    ) {
         self.close(&id, out);
         let target = Target::Request(id.clone());
         let access = filters.iter().map(|filter| self.viewer.access(filter));
@@ -90,6 +100,7 @@ impl Connection {
         let pages: Vec<Page> = pages.map(|filter| self.page(filter)).collect();
         let mixed = (unread && !pages.is_empty()).then(|| Arc::clone(&filters));
         let state = State::Reading {
+            begun_at: now.instant,
             held: Vec::new(),
             outlook: Outlook { unread, withheld },
             mixed,
@@ -120,10 +131,7 @@ impl Connection {
     }
 
     fn page(&self, filter: &Filter) -> Page {
-        let cap = self
-            .settings
-            .page_events_max
-            .clamp(1, limit::PAGE_EVENTS_HARD_MAX);
+        let cap = self.settings.page_events_max;
         let asked = filter.limit().unwrap_or(u64::MAX);
         Page {
             filter: filter.clone(),
@@ -187,6 +195,7 @@ impl Connection {
             held,
             outlook,
             mixed,
+            ..
         } = &mut subscription.state
         else {
             return Vec::new();
@@ -247,6 +256,20 @@ impl Connection {
     pub(super) fn lagged(&mut self, generation: Generation, out: &mut Vec<Output>) {
         let sentence = "events came faster than they could be sent; subscribe again";
         self.end(generation, Reason::new(Prefix::Error, sentence), out);
+    }
+
+    /// Answers that have been read for so long that their snapshots cost too much (`NOS-48`).
+    pub(super) fn end_old_reads(&mut self, now: Now, out: &mut Vec<Output>) {
+        let old_after = Duration::from_millis(limit::SNAPSHOT_MS);
+        let is_old = |subscription: &Subscription| match subscription.state {
+            State::Reading { begun_at, .. } => now.instant.since(begun_at) >= old_after,
+            State::Live { .. } => false,
+        };
+        let old = self.subscriptions.iter().filter(|(_, it)| is_old(it));
+        for generation in old.map(|(generation, _)| *generation).collect::<Vec<_>>() {
+            let sentence = "the stored events were not read in time; ask for fewer at once";
+            self.end(generation, Reason::new(Prefix::Error, sentence), out);
+        }
     }
 
     /// A subscription is over because we say so.

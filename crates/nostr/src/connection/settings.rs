@@ -41,7 +41,7 @@ pub struct Settings {
     pub subscriptions_max: usize,
     /// Stored events in one answer to one filter.
     pub page_events_max: u64,
-    /// Records of one negentropy session.
+    /// Records that are gathered for one negentropy session.
     pub neg_items_max: u64,
     /// After what time without progress a negentropy session ends.
     pub neg_idle: Duration,
@@ -64,6 +64,16 @@ pub struct Quotas {
     pub connections: Option<u32>,
     /// Of them, from one address.
     pub connections_per_address: Option<u32>,
+}
+
+impl Settings {
+    /// The same, within the bounds that memory sets: what is enforced, and shown in NIP-11
+    /// (`NOS-90`).
+    #[must_use]
+    pub fn bounded(mut self) -> Self {
+        self.page_events_max = self.page_events_max.clamp(1, limit::PAGE_EVENTS_HARD_MAX);
+        self
+    }
 }
 
 impl Quotas {

@@ -52,6 +52,17 @@ impl NegEnd {
         }
     }
 
+    /// All sessions together hold as many records as there is memory for (`NOS-86`).
+    pub fn crowded() -> Self {
+        let sentence = "too many records are being compared, all clients together; try again later";
+        Self::new(Prefix::RateLimited, sentence)
+    }
+
+    /// The session has taken so long that its snapshot costs too much (`NOS-48`).
+    pub fn too_long() -> Self {
+        Self::new(Prefix::Closed, "the session took too long; open another")
+    }
+
     /// No frame of this session came for too long.
     pub fn idle() -> Self {
         Self::new(Prefix::Closed, "no message for too long")

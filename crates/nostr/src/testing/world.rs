@@ -241,7 +241,11 @@ impl World {
     }
 
     fn fan_out(&mut self, event: &Event, commit: Option<Commit>) -> usize {
-        let keys = self.fanout.matching(event);
+        let mut keys = self.fanout.matching(event);
+        keys.retain(|key| {
+            let connection = self.connections.get(&key.connection);
+            connection.is_some_and(|it| it.viewer().sees(event))
+        });
         for key in &keys {
             let generation = key.generation;
             self.input(

@@ -1,9 +1,9 @@
 //! Cases of the area "Nostr relay": generations, one key, lagging.
 
-use osier_core::Instant;
+use osier_core::{Duration, Instant};
 use osier_nostr::{
     Commit, Connection, ConnectionId, EventDraft, EventKind, Generation, Input, Now, Output,
-    ScanEnd, Seconds, Settings, limit, nip::nip42::RelayUrl, testing,
+    Published, Purpose, Reason, ScanEnd, Seconds, Settings, limit, nip::nip42::RelayUrl, testing,
 };
 
 use crate::support::{count, event_ids, ids, is_ok, named, world};
@@ -195,4 +195,67 @@ fn case_nr_30_a_subscriber_that_lags_is_told() {
         &mut out,
     );
     assert_eq!(count(&texts(&out), "[\"CLOSED\",\"s\",\"error: "), 1);
+}
+
+/// NOS-48: a request that holds a snapshot ends in time, whatever the client still does.
+#[test]
+fn a_snapshot_is_not_held_for_ever() {
+    let mut out = Vec::new();
+    let mut connection = open(&mut out);
+    let at = |ms: u64| Now {
+        instant: Instant::START.after(Duration::from_millis(ms)),
+        ..now()
+    };
+    connection.handle(at(0), Input::Text(r#"["REQ","s",{}]"#), &mut out);
+    let open = r#"["NEG-OPEN","n",{},"6100000200"]"#;
+    connection.handle(at(0), Input::Text(open), &mut out);
+    let last = limit::SNAPSHOT_MS;
+    for ms in (0..last).step_by(50_000) {
+        let session = Generation(2);
+        let answered = Input::NegAnswered {
+            generation: session,
+            outcome: Ok(vec![0x61]),
+        };
+        connection.handle(at(ms), answered, &mut out);
+        connection.handle(at(ms), Input::Tick, &mut out);
+        assert_eq!(connection.open_requests(), 2, "{ms}");
+        connection.handle(at(ms), Input::Text(r#"["NEG-MSG","n","61"]"#), &mut out);
+    }
+    out.clear();
+    connection.handle(at(last), Input::Tick, &mut out);
+    assert_eq!(connection.open_requests(), 0);
+    let said = texts(&out);
+    assert_eq!(count(&said, r#"["CLOSED","s","error: "#), 1, "{said:?}");
+    assert_eq!(count(&said, r#"["NEG-ERR","n","closed: "#), 1, "{said:?}");
+    for generation in [Generation(1), Generation(2)] {
+        assert!(out.contains(&Output::Stop { generation }));
+    }
+}
+
+/// NOS-53: what follows an `AUTH` waits until it has been checked, or refused unchecked.
+#[test]
+fn what_follows_an_auth_waits_for_it() {
+    let mut out = Vec::new();
+    let mut connection = open(&mut out);
+    let tags: &[&[&str]] = &[&["relay", "wss://relay.test"], &["challenge", "c"]];
+    let auth = testing::event(1, 1_000_000, 22_242, tags, "");
+    let text = format!("[\"AUTH\",{}]", auth.json());
+    connection.handle(now(), Input::Text(&text), &mut out);
+    assert!(!connection.wants_input());
+    let verified = Input::Verified {
+        purpose: Purpose::Authenticate,
+        id: auth.id(),
+        outcome: Ok(auth.clone()),
+    };
+    connection.handle(now(), verified, &mut out);
+    assert!(connection.wants_input());
+    assert!(is_ok(&texts(&out), &auth, true, ""));
+    connection.handle(now(), Input::Text(&text), &mut out);
+    assert!(!connection.wants_input());
+    let refused = Input::Published {
+        id: auth.id(),
+        outcome: Published::Refused(Reason::none()),
+    };
+    connection.handle(now(), refused, &mut out);
+    assert!(connection.wants_input());
 }

@@ -39,7 +39,10 @@ impl Passer {
     async fn pass(&self, event: Event) -> Published {
         let reach = self.reach(&event).await;
         let id = event.id();
-        let listeners = self.ephemeral.deliver(event);
+        // Another node's copy may have been handed out since it was judged.
+        let Some(listeners) = self.ephemeral.deliver(event) else {
+            return Published::Duplicate;
+        };
         if listeners == 0 && reach != Reach::Topic {
             self.ephemeral.forget(&id);
         }

@@ -78,14 +78,14 @@ impl Drop for Held {
 
 #[cfg(test)]
 mod tests {
-    use osier_nostr::ConnectionId;
+    use osier_nostr::{ConnectionId, nip::nip17::Viewer};
 
     use super::*;
 
     #[test]
     fn who_has_to_wait_is_woken_when_there_is_room() {
         let room = Arc::new(Room::of(100));
-        let peer = Arc::new(Peer::new(ConnectionId(1), 0));
+        let peer = Arc::new(Peer::new(ConnectionId(1), Viewer::default(), 0));
         let first = Room::hold(&room, 60);
         assert!(room.has_room(&peer));
         let second = Room::hold(&room, 60);
