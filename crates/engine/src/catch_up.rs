@@ -55,8 +55,7 @@ impl Engine {
     pub(crate) fn hint(&mut self, id: TopicId, node: NodeId, claim: Claim, now: Now) {
         if let Some(topic) = self.topics.get_mut(&id) {
             let peer = topic.peer_mut(node, now.at);
-            let before = peer.claim.unwrap_or(claim);
-            peer.claim = Some(before.and_then(claim));
+            peer.claim = Some(peer.claim.map_or(claim, |before| before.and_then(claim)));
         }
         self.look_again_soon(id, now);
     }

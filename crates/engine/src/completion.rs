@@ -139,6 +139,12 @@ impl Completion {
             _ => None,
         }
     }
+
+    /// What stands, if it was told of the same voucher's same session.
+    fn told_before(&self, new: &Synced) -> Option<&Synced> {
+        self.synced()
+            .filter(|old| (old.provider, old.session) == (new.provider, new.session))
+    }
 }
 
 impl Topic {
@@ -348,10 +354,7 @@ impl Engine {
 /// has been told says nothing of those that have been opened since (`GOS-8`): till they are looked
 /// into, history does not hang together any further.
 fn account_for(topic: &mut Topic, synced: &Synced) {
-    let told = matches!(&topic.completion.told, Told::Synced(old)
-        if topic.completion.behind.is_none()
-            && (old.provider, old.session) == (synced.provider, synced.session));
-    if !told {
+    if topic.completion.told_before(synced).is_none() {
         topic.completion.holes_accepted = topic.held.holes;
     }
     if topic.held.holes <= topic.completion.holes_accepted {
@@ -426,11 +429,10 @@ fn within_own(topic: &Topic, vouched: Coverage) -> Coverage {
 fn tell_synced(completion: &Completion, own: Coverage, new: Synced) -> (Told, Vec<SyncEvent>) {
     // A ring that goes on dropping what it does not keep says nothing new.
     let by_own_floor = new.coverage == own && !own.is_complete();
-    let same = matches!(&completion.told, Told::Synced(old) if completion.behind.is_none()
-        && old.provider == new.provider
-        && old.session == new.session
-        && (old.coverage == new.coverage || by_own_floor && !old.coverage.is_complete())
-        && old.convergence == new.convergence);
+    let same = completion.told_before(&new).is_some_and(|old| {
+        (old.coverage == new.coverage || by_own_floor && !old.coverage.is_complete())
+            && old.convergence == new.convergence
+    });
     let mut events = Vec::new();
     if !same {
         // Nobody is deeper than a ring wants to be.

@@ -245,7 +245,7 @@ impl Reader {
             .index
             .view()
             .and_then(|view| view.records(filter, viewer, now.wall, cap));
-        let records = records.map_err(|error| because(trouble(&error)))?;
+        let records = records.map_err(|error| NegEnd::because(trouble(&error)))?;
         let held = match records.gathered() {
             None if cap < self.neg_items_max => None,
             None => return Err(NegEnd::too_many(cap)),
@@ -313,16 +313,8 @@ fn neg_end(generation: Generation, end: NegEnd) -> Mail {
     }
 }
 
-fn because(reason: Reason) -> NegEnd {
-    NegEnd {
-        reason,
-        cap: None,
-        trouble: None,
-    }
-}
-
 fn failed_session(generation: Generation, reason: Reason) -> Mail {
-    neg_end(generation, because(reason))
+    neg_end(generation, NegEnd::because(reason))
 }
 
 fn failed_count(generation: Generation, reason: Reason) -> Mail {

@@ -36,8 +36,13 @@ pub struct NegEnd {
 
 impl NegEnd {
     fn new(prefix: Prefix, sentence: &str) -> Self {
+        Self::because(Reason::new(prefix, sentence))
+    }
+
+    /// The reason says it all.
+    pub fn because(reason: Reason) -> Self {
         Self {
-            reason: Reason::new(prefix, sentence),
+            reason,
             cap: None,
             trouble: None,
         }
